@@ -1,8 +1,9 @@
 #!/usr/bin/env python3
-"""What programs that are linked with the library rely on: each function with its types, constants, structures, and types of functions, a line each.
+"""What programs that are linked with the library rely on: each function with its types, constants, structures, and types of functions, a
+line each.
 
-abi.py > capi/abi/VERSION.txt writes it down for a release, with which later ones are compared (test_abi.py). Names of parameters do not count.
-"""
+abi.py > capi/abi/VERSION.txt writes it down for a release, with which later ones are compared (test_abi.py). Names of parameters do not
+count."""
 
 import re
 import sys
@@ -55,7 +56,9 @@ def described(header):
 def broken(before, now, version):
     """Says what a program that relies on `before` would miss, and what to do; nothing where it works as it is."""
     changes = [
-        f"{name} was `{kind}`, and is {f'`{now[name]}`' if name in now else 'gone'}." for name, kind in before.items() if now.get(name) != kind
+        f"{name} was `{kind}`, and is {f'`{now[name]}`' if name in now else 'gone'}."
+        for name, kind in before.items()
+        if now.get(name) != kind
     ]
     return "\n".join([*changes, ADVICE.format(version=version)]) if changes else ""
 

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
-"""Follows docs/adding_an_operator.md to the letter, in a copy of the tree: both operators are built and their cases run. The one with a kernel
-is an entry, lines of one unit and a case; what is generated for other operators stays as it is.
+"""Follows docs/adding_an_operator.md to the letter, in a copy of the tree: both operators are built and their cases run. The one with a
+kernel is an entry, lines of one unit and a case; what is generated for other operators stays as it is.
 
 usage: adding_an_operator.py. Needs what `make setup` builds.
 """

@@ -2,9 +2,8 @@
 """Looks at every page of the site with a browser: browse.py [--site FOLDER] [--pictures FOLDER]
 
 No page may have an error on its console, a request that fails or leaves this machine, a link or an anchor that leads nowhere, more than
-400,000 compressed bytes with all that it loads, or be wider than a phone. The search has to find what newcomers ask for. Needs Playwright, and
-Debian's Chromium.
-"""
+400,000 compressed bytes with all that it loads, or be wider than a phone. The search has to find what newcomers ask for. Needs Playwright,
+and Debian's Chromium."""
 
 import argparse
 import functools
@@ -18,7 +17,8 @@ from urllib.parse import unquote, urldefrag, urlparse
 
 ROOT = Path(__file__).resolve().parents[1]
 FLAGS = (
-    "--headless --no-sandbox --disable-gpu --disable-quic --no-first-run --disable-background-networking --disable-component-update --disable-sync"
+    "--headless --no-sandbox --disable-gpu --disable-quic --no-first-run --disable-background-networking --disable-component-update "
+    "--disable-sync"
 ).split()
 DESKTOP, PHONE = {"width": 1280, "height": 900}, {"width": 360, "height": 740}
 MOST = 400_000  # bytes of a page, with styles, scripts and the index of the search, compressed with gzip as servers send them
@@ -186,7 +186,9 @@ def main():
 
     server = http.server.ThreadingHTTPServer(("127.0.0.1", 0), functools.partial(Quiet, directory=options.site))
     threading.Thread(target=server.serve_forever, daemon=True).start()
-    names = options.names or sorted(f"{path.parent.relative_to(options.site)}/".removeprefix("./") for path in options.site.rglob("index.html"))
+    names = options.names or sorted(
+        f"{path.parent.relative_to(options.site)}/".removeprefix("./") for path in options.site.rglob("index.html")
+    )
     with tempfile.TemporaryDirectory() as profile, sync_playwright() as playwright:
         context = playwright.chromium.launch_persistent_context(profile, executable_path=options.browser, headless=True, args=FLAGS)
         browsing = Browsing(context, options.site, f"http://127.0.0.1:{server.server_address[1]}/")

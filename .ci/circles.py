@@ -8,7 +8,9 @@ from pathlib import Path
 NOISE = re.compile(r'/\*.*?\*/|//[^\n]*|"(?:\\.|[^"\\\n])*"|\'(?:\\.|[^\'\\\n])*\'', re.S)
 # Definitions begin in a line's first column and are neither static nor only a type: a function with a body, or a variable.
 FUNCTION = re.compile(r"^(?!static\b|typedef\b|extern\b|enum\b|#|return\b)\w[^;{}=()]*?\b(\w+)\([^;{}]*\)\s*\{", re.M)
-VARIABLE = re.compile(r"^(?!(?:LT_KEPT )?static\b|typedef\b|extern\b|enum\b|#|struct \w+;)\w[\w *]*?\b(\w+)(?:\[[^]]*\])*(?: = [^;]*)?;", re.M)
+VARIABLE = re.compile(
+    r"^(?!(?:LT_KEPT )?static\b|typedef\b|extern\b|enum\b|#|struct \w+;)\w[\w *]*?\b(\w+)(?:\[[^]]*\])*(?: = [^;]*)?;", re.M
+)
 
 
 def leans(files):

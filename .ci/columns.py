@@ -1,5 +1,6 @@
 #!/usr/bin/env python3
-"""Finds lines of Go that are too long: columns.py FILE... A line may be longer if a string, with the punctuation that follows, crosses the limit."""
+"""Finds lines of Go that are too long: columns.py FILE... A line may be longer if a string, with the punctuation that follows, crosses the
+limit."""
 
 import re
 import sys

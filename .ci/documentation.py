@@ -25,7 +25,9 @@ class Block:
 
 def pages():
     own = [ROOT / "docs/adding_an_operator.md"]
-    return [path for path in [ROOT / "README.md", ROOT / "bindings/python/README.md", *sorted(ROOT.glob("docs/**/*.md"))] if path not in own]
+    return [
+        path for path in [ROOT / "README.md", ROOT / "bindings/python/README.md", *sorted(ROOT.glob("docs/**/*.md"))] if path not in own
+    ]
 
 
 def blocks(path):

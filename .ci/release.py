@@ -1,11 +1,10 @@
 #!/usr/bin/env python3
-"""Makes a release ready, but for publishing: its version wherever one is written, the date in CHANGELOG.md, the list of its functions in capi/abi;
-then every check, the packages, a commit and a tag.
+"""Makes a release ready, but for publishing: its version wherever one is written, the date in CHANGELOG.md, the list of its functions in
+capi/abi; then every check, the packages, a commit and a tag.
 
 release.py VERSION [--quick] [--date DATE]. The tree must be clean, and CHANGELOG.md begin with a section for VERSION without a date, which
-tells users what changes for them. --quick leaves the checks and the packages out. What is rejected changes nothing; after a check that fails,
-`git checkout .` undoes the rest.
-"""
+tells users what changes for them. --quick leaves the checks and the packages out. What is rejected changes nothing; after a check that
+fails, `git checkout .` undoes the rest."""
 
 import argparse
 import datetime

@@ -1,13 +1,12 @@
 #!/usr/bin/env python3
 """Runs a suite, unless it has passed with everything that it depends on unchanged: suite.py NAME INPUT... -- COMMAND...
 
-Inputs are files and folders, relative to the working directory. The command, this script, the processor, the interpreters and compilers, the
-packages of build/venv and the environment variables of these tools are inputs too. build/suites/NAME contains the hash of all inputs after
-the suite has passed. CI=true runs the suite in any case.
+Inputs are files and folders, relative to the working directory. The command, this script, the processor, the interpreters and compilers,
+the packages of build/venv and the environment variables of these tools are inputs too. build/suites/NAME contains the hash of all inputs
+after the suite has passed. CI=true runs the suite in any case.
 
-Under .ci/suites.py, which names a file descriptor in SUITE_EVENTS, the output goes to build/suites/NAME.log and each event (JSON, one a line)
-to the descriptor.
-"""
+Under .ci/suites.py, which names a file descriptor in SUITE_EVENTS, the output goes to build/suites/NAME.log and each event (JSON, one a
+line) to the descriptor."""
 
 import hashlib
 import json
@@ -28,7 +27,22 @@ MADE = ("__pycache__", "node_modules", "build", ".pytest_cache", ".mypy_cache", 
 COPIES = (Path("bindings/node/LICENSE"), Path("bindings/python/LICENSE"))
 TOOLS = ("python3", "go", "cc", "c++", "gcc", "g++", "clang", "node", "npm", "cmake", "pkg-config", "make", "ld", "build/venv/bin/python")
 NAMES = ("CC", "CXX", "CPATH", "CFLAGS", "CXXFLAGS", "CPPFLAGS", "LDFLAGS", "LIBRARY_PATH", "LANG", "TZ", "LAWS")
-FAMILIES = ("LIBTENSOR_", "CGO_", "GO", "LD_", "LC_", "PYTHON", "PYTEST_", "NODE_", "NPM_", "OPENBLAS", "OMP_", "MALLOC_", "CUDA_", "HOSTILE_")
+FAMILIES = (
+    "LIBTENSOR_",
+    "CGO_",
+    "GO",
+    "LD_",
+    "LC_",
+    "PYTHON",
+    "PYTEST_",
+    "NODE_",
+    "NPM_",
+    "OPENBLAS",
+    "OMP_",
+    "MALLOC_",
+    "CUDA_",
+    "HOSTILE_",
+)
 INTERVAL = 5  # seconds between two events of a suite that runs
 
 

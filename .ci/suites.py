@@ -1,9 +1,8 @@
 #!/usr/bin/env python3
 """Runs targets of the Makefile that call .ci/suite.py in parallel: suites.py JOBS [VARIABLE=VALUE...] TARGET...
 
-Prints the progress of the running suites: in one line on a terminal, elsewhere in a new line every 30 s, and less often in long runs. At the end it prints the output of failed suites,
-then the time and the counts of each suite and their sum.
-"""
+Prints the progress of the running suites: in one line on a terminal, elsewhere in a new line every 30 s, and less often in long runs. At
+the end it prints the output of failed suites, then the time and the counts of each suite and their sum."""
 
 import json
 import os

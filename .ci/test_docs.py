@@ -95,7 +95,9 @@ def test_declarations(path, tmp_path):
 
 def signatures(language):
     """The dotted names that pages of operators give signatures of."""
-    listed = [block.code for path, listed in PAGES.items() if path.parent.name == "operators" for block in listed if block.language == language]
+    listed = [
+        block.code for path, listed in PAGES.items() if path.parent.name == "operators" for block in listed if block.language == language
+    ]
     return sorted({name for code in listed for name in re.findall(r"^([\w.]+)\(", code, re.MULTILINE)})
 
 

@@ -27,7 +27,13 @@ ENVIRONMENT = {key: value for key, value in os.environ.items() if not key.starts
 
 def run(*command, cwd=ROOT, fails=False, **environment):
     done = subprocess.run(
-        list(map(str, command)), cwd=cwd, env=ENVIRONMENT | environment, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, timeout=900
+        list(map(str, command)),
+        cwd=cwd,
+        env=ENVIRONMENT | environment,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+        text=True,
+        timeout=900,
     )
     assert (done.returncode != 0) == fails, done.stdout
     return done.stdout
@@ -160,11 +166,15 @@ def test_an_sdist_builds_from_what_it_carries(sdist, tmp_path, at_once):
 
 
 def test_an_sdist_says_what_it_needs(sdist, tmp_path):
-    assert "there is no go, g++: install make, gcc, g++ and Go" in wheel(sdist, tmp_path, fails=True, PATH=without(tmp_path / "bin", "go", "g++"))
+    assert "there is no go, g++: install make, gcc, g++ and Go" in wheel(
+        sdist, tmp_path, fails=True, PATH=without(tmp_path / "bin", "go", "g++")
+    )
     # A Python without glibc, such as Alpine's.
     (tmp_path / "other").mkdir()
     (tmp_path / "other/sitecustomize.py").write_text("import os\nos.confstr = lambda name: os.stat('/nowhere')\n")
-    assert "libtensor needs glibc, which this Python is not built for" in wheel(sdist, tmp_path, fails=True, PYTHONPATH=str(tmp_path / "other"))
+    assert "libtensor needs glibc, which this Python is not built for" in wheel(
+        sdist, tmp_path, fails=True, PYTHONPATH=str(tmp_path / "other")
+    )
     alone = shutil.copytree(sdist, tmp_path / "alone" / "within" / "folders", ignore=shutil.ignore_patterns("source"))
     said = wheel(alone, tmp_path, fails=True)
     assert f"the sources of libtensor.so are not in {tmp_path / 'alone'}: build from a checkout, or from an sdist" in said
@@ -188,7 +198,9 @@ def test_npm_packages(tmp_path):
         PATH=without(tmp_path / "bin", "cc", "gcc", "make"),
     )
     prints("tensor([1., 2.])", "node", "-e", "console.log(`${require('libtensor').tensor([1, 2])}`)", cwd=program)
-    package, platform = (program / "node_modules" / name for name in ("libtensor", next(iter((program / "node_modules/@libtensor").iterdir()))))
+    package, platform = (
+        program / "node_modules" / name for name in ("libtensor", next(iter((program / "node_modules/@libtensor").iterdir())))
+    )
     links_lead_somewhere(package), links_lead_somewhere(platform)
     assert {path.name for path in platform.iterdir()} == {
         "LICENSE",
@@ -338,7 +350,12 @@ def test_readme_c(tmp_path):
     run(*shlex.split(install.replace("PREFIX=...", f"PREFIX={tmp_path / 'prefix'}")))
     for line in (plain, packaged):
         said = run(
-            "bash", "-c", f"{line} && ./a.out", cwd=tmp_path, PREFIX=str(tmp_path / "prefix"), PKG_CONFIG_PATH=str(tmp_path / "prefix/lib/pkgconfig")
+            "bash",
+            "-c",
+            f"{line} && ./a.out",
+            cwd=tmp_path,
+            PREFIX=str(tmp_path / "prefix"),
+            PKG_CONFIG_PATH=str(tmp_path / "prefix/lib/pkgconfig"),
         )
         assert said == GRADIENT
 

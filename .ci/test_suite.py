@@ -26,7 +26,11 @@ def tree(tmp_path):
 
 def suite(tree, command=COUNTING, inputs=("tests", "library"), name="some", **environment):
     return subprocess.run(
-        [sys.executable, SUITE, name, *inputs, "--", "bash", "-c", command], cwd=tree, env=PLAIN | environment, capture_output=True, text=True
+        [sys.executable, SUITE, name, *inputs, "--", "bash", "-c", command],
+        cwd=tree,
+        env=PLAIN | environment,
+        capture_output=True,
+        text=True,
     )
 
 
@@ -156,7 +160,8 @@ def test_an_interrupted_suite_has_not_passed(tree, number):
     suite(tree)
     (tree / "library").write_bytes(b"new")
     line = (
-        f"exec {shlex.join([sys.executable, str(SUITE), 'some', 'tests', 'library', '--'])} bash -c {shlex.quote(COUNTING + '; echo on; sleep 60')}"
+        f"exec {shlex.join([sys.executable, str(SUITE), 'some', 'tests', 'library', '--'])} bash -c "
+        f"{shlex.quote(COUNTING + '; echo on; sleep 60')}"
     )
     heeded = partial(signal.signal, signal.SIGINT, signal.SIG_DFL)  # which a shell has background jobs ignore
     started = {"cwd": tree, "env": PLAIN, "stdout": subprocess.PIPE, "text": True, "start_new_session": True}

@@ -44,7 +44,10 @@ def test_what_passes_is_a_line(tree):
 def test_the_output_of_a_failure_is_printed(tree):
     status, text = suites(tree, "suite-broken", "suite-quick")
     assert status == 1 and "  the reason\n" in text and "noise" not in text
-    assert re.search(r"^broken +\d+ s  FAILED: 2 passed, 1 failed, 0 skipped$", text, re.M) and "\nsuites: 6 passed, 1 failed, 1 skipped, in" in text
+    assert (
+        re.search(r"^broken +\d+ s  FAILED: 2 passed, 1 failed, 0 skipped$", text, re.M)
+        and "\nsuites: 6 passed, 1 failed, 1 skipped, in" in text
+    )
     assert added_up(tree, text, 1) == "6 passed, 1 failed, 1 skipped"
 
 

@@ -19,7 +19,9 @@ BUILD = ROOT / "build"
 
 # What make needs of the project to build the libraries, and what it does not need of these folders.
 SOURCES = ["Makefile", "LICENSE", "go.mod", "go.sum", ".ci", "capi", "cuda", "engine", "include", "bindings/python/direct"]
-LEFT_OUT = shutil.ignore_patterns("__pycache__", ".*_cache", "*_test.go", "accuracy", "bench", "sim", "test", "testdata", "tests", "*.ptx.gz")
+LEFT_OUT = shutil.ignore_patterns(
+    "__pycache__", ".*_cache", "*_test.go", "accuracy", "bench", "sim", "test", "testdata", "tests", "*.ptx.gz"
+)
 TOOLS = ["make", "go", "gcc", "g++"]
 
 
@@ -36,7 +38,10 @@ def make():
     if not (ROOT / "capi" / "tensor.map").exists():
         fail(f"the sources of libtensor.so are not in {ROOT}: build from a checkout, or from an sdist, which carries them")
     if missing := [tool for tool in TOOLS if not shutil.which(tool)]:
-        fail(f"libtensor.so is built from sources here, for which there is no {', '.join(missing)}: install make, gcc, g++ and Go 1.26 or newer")
+        fail(
+            f"libtensor.so is built from sources here, for which there is no {', '.join(missing)}: install make, gcc, g++ and Go 1.26 or "
+            "newer"
+        )
     environment = {key: value for key, value in os.environ.items() if key != "MAKEFLAGS"}  # of a make that this runs below
     if subprocess.run(["make", "-C", str(ROOT), "lib", "licenses", "TIERS=all"], env=environment).returncode:
         fail("libtensor.so could not be built, for the reason that make gives above")
@@ -81,7 +86,8 @@ def oldest_glibc(folder):
 
 
 class PlatformWheel(bdist_wheel):
-    """Any Python 3 on one platform, from one version of glibc on: the shared libraries are loaded by ctypes and serve every version of Python."""
+    """Any Python 3 on one platform, from one version of glibc on: the shared libraries are loaded by ctypes and serve every version of
+    Python."""
 
     def get_tag(self):
         platform = super().get_tag()[2]

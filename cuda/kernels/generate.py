@@ -1,10 +1,10 @@
 #!/usr/bin/env python3
 """Writes the kernels of the CUDA backend: generate.py ptx | simulator FOLDER | check.
 
-A unit is a file of engine/kernel/src/units whose kernels are elementwise, or one beside this script. Its table of kernels is expanded by the
-C++ preprocessor into an entry for every kernel and dtype. `ptx` compiles units by NVRTC into gen_UNIT.ptx.gz, and lists them in
-gen_entries.txt, each with a digest of its sources, which `check` compares, and its entries; what is up to date stays. `simulator` writes the same sources for the simulated driver.
-"""
+A unit is a file of engine/kernel/src/units whose kernels are elementwise, or one beside this script. Its table of kernels is expanded by
+the C++ preprocessor into an entry for every kernel and dtype. `ptx` compiles units by NVRTC into gen_UNIT.ptx.gz, and lists them in
+gen_entries.txt, each with a digest of its sources, which `check` compares, and its entries; what is up to date stays. `simulator` writes
+the same sources for the simulated driver."""
 
 import concurrent.futures
 import ctypes
@@ -24,8 +24,10 @@ DTYPES += ["complex64", "complex128", "complex32", "bcomplex32"]
 OWN = ["copy", "dequantize", "drawing", "matrices", "normalizing", "ranking", "resampling", "sampling", "searching", "selecting", "sorting"]
 OWN += ["targets", "vectors", "windows"]
 UNITS = (
-    "activation alignment arithmetic bessel bitwise classify comparison complex distance division entropy exponential extremum format histogram hyperbolic implicit index inverse_trigonometric"
-    " logarithm logical loss normal polynomials power ranges reduce_minmax reduce_norm reduce_sum reduce_var rounding scan scatter sign softmax sort special ternary"
+    "activation alignment arithmetic bessel bitwise classify comparison complex distance division entropy exponential extremum format "
+    "histogram hyperbolic implicit index inverse_trigonometric"
+    " logarithm logical loss normal polynomials power ranges reduce_minmax reduce_norm reduce_sum reduce_var rounding scan scatter sign "
+    "softmax sort special ternary"
     " trigonometric unique update"
 ).split()
 # Units whose elements take too few instructions to wait for memory: they have separate entries for contiguous operands.
@@ -186,7 +188,9 @@ def source(unit):
     body = text[: text.index("LT_UNIT(")].replace('#include "../native.h"', '#include "cuda/kernels/native.h"')
     body = body.replace('#include "../', '#include "engine/kernel/src/')
     if unit == "sort":  # its radix sort uses vectors of the CPU
-        body = re.sub(r"// Sorts rows of n elements.*?struct SortStages \{.*?\n\};\n", "", body, flags=re.S).replace("src/radix.h", "src/sort.h")
+        body = re.sub(r"// Sorts rows of n elements.*?struct SortStages \{.*?\n\};\n", "", body, flags=re.S).replace(
+            "src/radix.h", "src/sort.h"
+        )
     found = [(entry, macro) for entry, macro in entries(unit) if entry.endswith("_contiguous_bfloat16") == bool(half)]
     macros = "\n".join(macro for _, macro in found)
     needs = dict.fromkeys(header for macro, header in HEADERS.items() if f"{macro}(" in macros) or ["elementwise"]
@@ -219,7 +223,8 @@ class Nvrtc:
 
 
 def plain(ptx):
-    """PTX of version 8.0, which drivers for CUDA 12.0 read, without comments, and with names of internal functions that are the same in every process."""
+    """PTX of version 8.0, which drivers for CUDA 12.0 read, without comments, and with names of internal functions that are the same in
+    every process."""
     ptx = re.sub(r"^\.version .*$", ".version 8.0", ptx, flags=re.M)
     ptx = re.sub(r'^\s*\.pragma "used_bytes_mask .*\n', "", ptx, flags=re.M)  # a hint of later versions
     ptx = re.sub(r"^\s*//.*\n", "", ptx, flags=re.M)

@@ -54,7 +54,9 @@ def same(here, there):
     there = there.cpu()
     if not here.dtype.is_floating_point:
         return torch.equal(here, there)
-    return torch.equal(here.signbit() & ~here.isnan(), there.signbit() & ~there.isnan()) and torch.allclose(here, there, 0, 0, equal_nan=True)
+    return torch.equal(here.signbit() & ~here.isnan(), there.signbit() & ~there.isnan()) and torch.allclose(
+        here, there, 0, 0, equal_nan=True
+    )
 
 
 def check(f, *operands):

@@ -81,7 +81,9 @@ def test_the_archive_runs_elsewhere(tmp_path):
     done = run(str(tmp_path / "bench.tar.xz"), "--preset", "0", "--without-packages", program=BENCH / "pack")
     assert done.returncode == 0, done.stderr
     subprocess.run(["tar", "-xf", tmp_path / "bench.tar.xz", "-C", tmp_path], check=True)
-    environment = {k: v for k, v in os.environ.items() if not k.startswith(("LIBTENSOR_LIBRARY", "PYTHONPATH"))} | {"PYTHON": sys.executable}
+    environment = {k: v for k, v in os.environ.items() if not k.startswith(("LIBTENSOR_LIBRARY", "PYTHONPATH"))} | {
+        "PYTHON": sys.executable
+    }
     command = [tmp_path / "cuda-bench/run", "--quick", "--only", "recorded", "--only", "launches"]
     done = subprocess.run(command, capture_output=True, text=True, env=environment, cwd="/")
     assert done.returncode == 0 and done.stdout.endswith("\nPASS\n"), done.stderr + done.stdout

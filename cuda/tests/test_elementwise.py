@@ -1,5 +1,5 @@
-"""Elementwise operators over as many elements as a thread has one of, over more, of which it has several at a time (cuda/elementwise.go), and over
-vectors of contiguous elements (cuda/contiguous.go)."""
+"""Elementwise operators over as many elements as a thread has one of, over more, of which it has several at a time (cuda/elementwise.go),
+and over vectors of contiguous elements (cuda/contiguous.go)."""
 
 import os
 import subprocess
@@ -18,7 +18,9 @@ def values(dtype, n, seed=1):
     return torch.complex(x.double(), x.flip(0).double()).to(dtype) if dtype.is_complex else x.to(dtype)
 
 
-@pytest.mark.parametrize("dtype", [torch.bool, torch.uint8, torch.int64, torch.float16, torch.bfloat16, torch.float32, torch.complex128], ids=str)
+@pytest.mark.parametrize(
+    "dtype", [torch.bool, torch.uint8, torch.int64, torch.float16, torch.bfloat16, torch.float32, torch.complex128], ids=str
+)
 @pytest.mark.parametrize("n", SIZES)
 def test_lines(n, dtype):
     """Operands that are adjacent, apart, backwards, the same all along, and numbers; one, two and three of them."""

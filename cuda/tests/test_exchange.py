@@ -159,7 +159,8 @@ def test_the_array_interface_of_devices(simulation):
     masked.__cuda_array_interface__ = {**x.__cuda_array_interface__, "data": (8, False)}
     with pytest.raises(
         RuntimeError,
-        match="^__cuda_array_interface__ of Foreign: CUDA error in cuPointerGetAttribute: CUDA_ERROR_INVALID_VALUE, .*; the address is 0x8$",
+        match="^__cuda_array_interface__ of Foreign: CUDA error in cuPointerGetAttribute: CUDA_ERROR_INVALID_VALUE, .*; the address is "
+        "0x8$",
     ):
         torch.as_tensor(masked)
 
@@ -185,7 +186,9 @@ def test_files(tmp_path):
         moved = back(map_location=lambda storage, location: storage.cuda(0) if location == "cuda:1" else storage)
         assert moved["x"].device == torch.device("cuda:0") and moved["host"].device == torch.device("cpu")
         again = back(map_location=lambda storage, location: None)  # on its former device
-        assert [v.device for v in again.values()] == [v.device for v in saved.values()] and torch.equal(again["view"].cpu(), saved["view"].cpu())
+        assert [v.device for v in again.values()] == [v.device for v in saved.values()] and torch.equal(
+            again["view"].cpu(), saved["view"].cpu()
+        )
         assert again["view"].untyped_storage().data_ptr() == again["x"].untyped_storage().data_ptr()
     mapped = torch.load(tmp_path / "f.pt", mmap=True)
     assert mapped["x"].device == torch.device("cuda:1") and torch.equal(mapped["x"].cpu(), x.cpu())
@@ -205,7 +208,9 @@ def test_files_of_other_libraries(tmp_path):
             torch.load_npz(tmp_path / "f.npz")["x"],
         ):
             assert back.device.type == "cpu" and back.dtype == saved.dtype and torch.equal(back, saved.cpu())
-    with pytest.raises(RuntimeError, match='^save_file: tensor "x" is a strided one on device meta; only strided tensors with elements can be saved'):
+    with pytest.raises(
+        RuntimeError, match='^save_file: tensor "x" is a strided one on device meta; only strided tensors with elements can be saved'
+    ):
         safetensors.save_file({"x": x.to("meta")}, tmp_path / "f.safetensors")
 
 
@@ -214,7 +219,11 @@ def test_pickles_and_copies():
     y = pickle.loads(pickle.dumps(x))
     assert y.device == x.device and torch.equal(y.cpu(), x.cpu()) and y.stride() == x.stride()
     a, b = copy.deepcopy([x, x[1:]])
-    assert a.device == x.device and torch.equal(a.cpu(), x.cpu()) and a.untyped_storage().data_ptr() == b.untyped_storage().data_ptr() != x.data_ptr()
+    assert (
+        a.device == x.device
+        and torch.equal(a.cpu(), x.cpu())
+        and a.untyped_storage().data_ptr() == b.untyped_storage().data_ptr() != x.data_ptr()
+    )
 
 
 def test_storages():
@@ -238,8 +247,13 @@ def test_storages():
 def test_legacy_names():
     x = torch.cuda.FloatTensor([1, 2])
     assert x.type() == "torch.cuda.FloatTensor" and x.is_cuda and torch.cuda.LongTensor(2, 3).shape == (2, 3)
-    assert isinstance(x, torch.cuda.FloatTensor) and not isinstance(x, torch.FloatTensor) and not isinstance(x.cpu(), torch.cuda.FloatTensor)
-    assert torch.ones(2).type("torch.cuda.DoubleTensor").type() == "torch.cuda.DoubleTensor" and x.type(torch.IntTensor).type() == "torch.IntTensor"
+    assert (
+        isinstance(x, torch.cuda.FloatTensor) and not isinstance(x, torch.FloatTensor) and not isinstance(x.cpu(), torch.cuda.FloatTensor)
+    )
+    assert (
+        torch.ones(2).type("torch.cuda.DoubleTensor").type() == "torch.cuda.DoubleTensor"
+        and x.type(torch.IntTensor).type() == "torch.IntTensor"
+    )
     assert torch.ones(2, device="cuda:1").type(torch.cuda.IntTensor).device.index == 1 and x.type(torch.int16).is_cuda
     with torch.cuda.device(1):
         assert torch.cuda.ByteTensor([1]).device.index == 1
@@ -287,7 +301,10 @@ def test_limits(simulation):
         torch.cuda.set_per_process_memory_fraction(1.0)
     assert torch.cuda.get_per_process_memory_fraction() == 1.0
     torch.cuda.reset_peak_memory_stats()
-    assert torch.cuda.max_memory_allocated() == torch.cuda.memory_allocated() and torch.cuda.max_memory_reserved() == torch.cuda.memory_reserved()
+    assert (
+        torch.cuda.max_memory_allocated() == torch.cuda.memory_allocated()
+        and torch.cuda.max_memory_reserved() == torch.cuda.memory_reserved()
+    )
     stats = torch.cuda.memory_stats()
     assert stats["num_ooms"] >= 1 and "num_ooms" in torch.cuda.memory_summary()
     for wrong, kind in ((1, TypeError), (1.5, ValueError)):

@@ -1,5 +1,5 @@
-"""Every call of the driver and of cuBLAS fails once, in programs of all kinds: an error by its name with the driver's text, nothing left behind, and a
-library that works on. A device that is lost stays lost."""
+"""Every call of the driver and of cuBLAS fails once, in programs of all kinds: an error by its name with the driver's text, nothing left
+behind, and a library that works on. A device that is lost stays lost."""
 
 import gc
 import io
@@ -17,7 +17,12 @@ HOST = torch.arange(20.0).reshape(4, 5)
 
 
 def creation():
-    return torch.zeros(3, 4, device="cuda"), torch.full((2,), 7, device="cuda:1"), torch.arange(5, device="cuda"), torch.tensor([1, 2], device="cuda")
+    return (
+        torch.zeros(3, 4, device="cuda"),
+        torch.full((2,), 7, device="cuda:1"),
+        torch.arange(5, device="cuda"),
+        torch.tensor([1, 2], device="cuda"),
+    )
 
 
 def copies():
@@ -83,7 +88,12 @@ def joined():
     x[torch.tensor([1, 3], device="cuda")] = torch.tensor(7.0)
     y = HOST.cuda()
     y[2, 2] = float("nan")
-    return torch.searchsorted(x[0], 2.5), torch.isin(x, 7), y.unique(dim=0)[:1], x.scatter_reduce(0, x.long() % 4, x, "mean", include_self=False)
+    return (
+        torch.searchsorted(x[0], 2.5),
+        torch.isin(x, 7),
+        y.unique(dim=0)[:1],
+        x.scatter_reduce(0, x.long() % 4, x, "mean", include_self=False),
+    )
 
 
 def gradients():
@@ -245,7 +255,9 @@ def test_each_call_loses_the_device(simulation, program):
         try:
             program()
         except RuntimeError as error:
-            assert re.search("CUDA error in cu[A-Za-z0-9]+: CUDA_ERROR_LAUNCH_FAILED, unspecified launch failure|cuBLAS error", str(error)), at
+            assert re.search(
+                "CUDA error in cu[A-Za-z0-9]+: CUDA_ERROR_LAUNCH_FAILED, unspecified launch failure|cuBLAS error", str(error)
+            ), at
             error.__traceback__ = None
         if simulation.culprit():
             for other in (creation, copies, products, streams):

@@ -7,7 +7,15 @@ import pytest
 import libtensor as torch
 import libtensor.nn.functional as F
 
-WAITS = ("cuStreamSynchronize", "cuCtxSynchronize", "cuEventSynchronize", "cuStreamQuery", "cuEventQuery", "cuMemcpyDtoHAsync_v2", "cuMemAlloc_v2")
+WAITS = (
+    "cuStreamSynchronize",
+    "cuCtxSynchronize",
+    "cuEventSynchronize",
+    "cuStreamQuery",
+    "cuEventQuery",
+    "cuMemcpyDtoHAsync_v2",
+    "cuMemAlloc_v2",
+)
 # Calls that a CUDA graph can capture.
 CAPTURED = ("cuLaunchKernel", "cuCtxGetCurrent", "cuCtxSetCurrent", "cuMemsetD8Async", "cuMemcpyDtoDAsync_v2")
 SIZE = 5
@@ -31,7 +39,9 @@ WRITES = {
     "index_fill_": lambda x, i: x.index_fill_(0, i, 1.0),
     "scatter_": lambda x, i: x.scatter_(0, i.view(-1, 1), 1.0),
     "scatter_add_": lambda x, i: x.scatter_add_(0, i.view(-1, 1), torch.ones(len(i), 1, device="cuda")),
-    "scatter_reduce_ of means": lambda x, i: x.scatter_reduce_(0, i.view(-1, 1), torch.ones(len(i), 1, device="cuda"), "mean", include_self=False),
+    "scatter_reduce_ of means": lambda x, i: x.scatter_reduce_(
+        0, i.view(-1, 1), torch.ones(len(i), 1, device="cuda"), "mean", include_self=False
+    ),
     "index_add into out": lambda x, i: torch.index_add(x, 0, i, torch.ones(len(i), 3, device="cuda"), out=x),
     "scatter_reduce_": lambda x, i: x.scatter_reduce_(0, i.view(-1, 1), torch.ones(len(i), 1, device="cuda"), "amax"),
 }

@@ -80,7 +80,9 @@ def test_gradients_of_indexing():
             + x[mask].pow(2).sum()
             + x.sort(0).values[1].sum()
         )
-        loss = loss + x.take(i).sum() + x.median() + x.masked_select(mask).prod() + x.topk(2, 0).values.sum() + x.cumsum(0).max(0).values.sum()
+        loss = (
+            loss + x.take(i).sum() + x.median() + x.masked_select(mask).prod() + x.topk(2, 0).values.sum() + x.cumsum(0).max(0).values.sum()
+        )
         loss.backward()
         return x.grad
 
@@ -127,7 +129,10 @@ def test_products_of_vectors(dtype):
 
 
 def test_distances():
-    a, b = torch.rand(2, 7, 20, generator=torch.Generator().manual_seed(1)), torch.rand(2, 5, 20, generator=torch.Generator().manual_seed(2))
+    a, b = (
+        torch.rand(2, 7, 20, generator=torch.Generator().manual_seed(1)),
+        torch.rand(2, 5, 20, generator=torch.Generator().manual_seed(2)),
+    )
     for p in (0.0, 1.0, 2.0, 3.5, float("inf")):
         for x, y in ((a, b), (a.double(), b.double()), (a[:, :, ::2], b[:, :, ::2]), (a[..., :0], b[..., :0])):
             here, there = torch.cdist(x, y, p), torch.cdist(moved(x), moved(y), p)

@@ -62,5 +62,7 @@ def test_bars(unit, architecture):
     for tool in ("ptxas", "nvdisasm"):
         if not instructions.find_tool(tool):
             pytest.skip(f"{tool} is not installed: pip install nvidia-cuda-nvcc-cu12 nvidia-cuda-nvdisasm, or add its folder to PATH")
-    missed = [f"{f.name}: {', '.join(f.misses())}" for f in instructions.measure(unit, architecture, unit in CONTIGUOUS) if list(f.misses())]
+    missed = [
+        f"{f.name}: {', '.join(f.misses())}" for f in instructions.measure(unit, architecture, unit in CONTIGUOUS) if list(f.misses())
+    ]
     assert not missed

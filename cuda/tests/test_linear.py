@@ -1,4 +1,5 @@
-"""Linear algebra by cuSOLVER and cuBLAS, and Fourier transforms by cuFFT: results by their definitions, and the CPU's where they are unique."""
+"""Linear algebra by cuSOLVER and cuBLAS, and Fourier transforms by cuFFT: results by their definitions, and the CPU's where they are
+unique."""
 
 import os
 import pathlib

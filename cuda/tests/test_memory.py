@@ -23,7 +23,9 @@ def test_blocks_are_used_again(simulation):
 
 @pytest.mark.usefixtures("simulation")
 def test_out_of_memory_is_an_error():
-    with pytest.raises(MemoryError, match=r"zeros: CUDA out of memory. Tried to allocate 1024.00 GiB. Device cuda:0 has 8.00 GiB in all, of which"):
+    with pytest.raises(
+        MemoryError, match=r"zeros: CUDA out of memory. Tried to allocate 1024.00 GiB. Device cuda:0 has 8.00 GiB in all, of which"
+    ):
         torch.zeros(1 << 38, device="cuda")
     assert torch.zeros(4, device="cuda").tolist() == [0, 0, 0, 0]
 

@@ -95,7 +95,9 @@ def test_mixtures_are_rejected(name):
 
 
 def test_two_devices_are_rejected():
-    with pytest.raises(RuntimeError, match="add: expected all tensors to be on the same device, but found at least two devices, cuda:0 and cuda:1"):
+    with pytest.raises(
+        RuntimeError, match="add: expected all tensors to be on the same device, but found at least two devices, cuda:0 and cuda:1"
+    ):
         X.cuda() + X.to("cuda:1")
 
 

@@ -191,11 +191,16 @@ def test_all_products(dtype):
     check(lambda a, b: torch.linalg.multi_dot([a, b, b.t()]), a, b)
     check(torch.chain_matmul, a, b, numbers(dtype, 3, 2))
     for n in (0, 1, 2, 5):
-        check(lambda x, n=n: torch.linalg.matrix_power(x, n), numbers(dtype, 3, 3).clamp(max=1) if not dtype.is_complex else numbers(dtype, 2, 3, 3))
+        check(
+            lambda x, n=n: torch.linalg.matrix_power(x, n),
+            numbers(dtype, 3, 3).clamp(max=1) if not dtype.is_complex else numbers(dtype, 2, 3, 3),
+        )
 
 
 @pytest.mark.parametrize("dtype", DTYPES, ids=str)
-@pytest.mark.parametrize("m, k, n", [(63, 15, 65), (64, 16, 64), (65, 17, 63), (130, 40, 3), (2, 33, 129), (1, 300, 1), (1, 7, 200), (200, 7, 1)])
+@pytest.mark.parametrize(
+    "m, k, n", [(63, 15, 65), (64, 16, 64), (65, 17, 63), (130, 40, 3), (2, 33, 129), (1, 300, 1), (1, 7, 200), (200, 7, 1)]
+)
 def test_sizes_about_those_of_tiles(dtype, m, k, n):
     check(lambda a, b: a @ b, numbers(dtype, m, k), numbers(dtype, k, n, seed=2))
     check(lambda a, b: a.t() @ b.t(), numbers(dtype, k, m), numbers(dtype, n, k, seed=2))
@@ -238,7 +243,10 @@ def test_products_of_very_long_vectors():
 def test_sums_are_rounded_once(dtype):
     """Sums are in 32 bits for floats of 16, and as good as any for others; and the same each time."""
     g = torch.Generator().manual_seed(1)
-    a, b = (torch.randn(*s, generator=g, dtype=torch.complex128 if dtype.is_complex else torch.float64).to(dtype) for s in ((40, 300), (300, 30)))
+    a, b = (
+        torch.randn(*s, generator=g, dtype=torch.complex128 if dtype.is_complex else torch.float64).to(dtype)
+        for s in ((40, 300), (300, 30))
+    )
     wide = torch.complex128 if dtype.is_complex else torch.float64
     exact = a.to(wide) @ b.to(wide)
     there = a.cuda() @ b.cuda()
@@ -335,7 +343,9 @@ def test_calls_that_fail(simulation, call):
             torch.bmm(a, a, out=out)
     name = "mm" if call == "cublasGemmEx_64" else "bmm"
     function = call.removesuffix("_v2").removesuffix("_64")
-    assert str(error.value) == f"{name}: cuBLAS error in {function}: CUBLAS_STATUS_EXECUTION_FAILED, the function failed to launch on the GPU"
+    assert (
+        str(error.value) == f"{name}: cuBLAS error in {function}: CUBLAS_STATUS_EXECUTION_FAILED, the function failed to launch on the GPU"
+    )
     assert out.tolist() == torch.ones(2, 3, 3).tolist()
     assert torch.equal(torch.bmm(a, a, out=out).cpu(), a.cpu() @ a.cpu())
 

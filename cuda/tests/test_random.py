@@ -91,7 +91,9 @@ def test_factories():
         lambda d, g: torch.rand(3, 4, device=d, generator=g),
         lambda d, g: torch.randn(50, device=d, generator=g, dtype=torch.complex64).real,
         lambda d, g: torch.randint(3, 90, (5, 5), device=d, generator=g),
-        lambda d, g: torch.rand_like(torch.zeros(3, 4, device=d)) if g is None else torch.normal(torch.arange(5.0, device=d), 2.0, generator=g),
+        lambda d, g: torch.rand_like(torch.zeros(3, 4, device=d))
+        if g is None
+        else torch.normal(torch.arange(5.0, device=d), 2.0, generator=g),
     ):
         here, there = generators()
         assert same(f("cpu", here), f("cuda", there))
@@ -103,7 +105,9 @@ def test_default_generators():
     assert same(torch.rand(5, generator=torch.Generator(engine="philox").manual_seed(9)), x)
     y = torch.rand(5, device="cuda")
     torch.manual_seed(9)
-    assert torch.equal(torch.rand(5, device="cuda"), x) and torch.equal(torch.rand(5, device="cuda"), y) and torch.equal(torch.rand(5), host)
+    assert (
+        torch.equal(torch.rand(5, device="cuda"), x) and torch.equal(torch.rand(5, device="cuda"), y) and torch.equal(torch.rand(5), host)
+    )
     assert torch.equal(torch.rand(5, device="cuda:1").cpu(), x.cpu())
     assert torch.randn(1000, device="cuda").std().item() == pytest.approx(1, abs=0.2)
 
@@ -157,7 +161,9 @@ def test_indices_of_weights(dtype):
 
 def test_errors():
     x = torch.zeros(3, device="cuda")
-    with pytest.raises(RuntimeError, match="uniform_: mt19937 generators support only the cpu; use Generator.device='cuda'., a philox generator"):
+    with pytest.raises(
+        RuntimeError, match="uniform_: mt19937 generators support only the cpu; use Generator.device='cuda'., a philox generator"
+    ):
         x.uniform_(generator=torch.Generator())
     with pytest.raises(RuntimeError, match="expected from <= to"):
         x.uniform_(3, 1)

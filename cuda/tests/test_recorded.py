@@ -1,4 +1,5 @@
-"""The recorded calls on the device: each answers as the CPU does, or is refused by name. support.json says which of them have no refusal."""
+"""The recorded calls on the device: each answers as the CPU does, or is refused by name. support.json says which of them have no
+refusal."""
 
 import json
 from pathlib import Path
@@ -13,7 +14,9 @@ SUPPORT = Path(__file__).parent / "support.json"
 def state(path):
     """How the calls of a file came out: all equal, some or none of them; and what is wrong."""
     found = {case["id"]: cuda_player.play(case) for case in cuda_player.recorded.cases(path)}
-    wrong = [f"{case}: {how}" for case, how in found.items() if how.startswith("differs") or how.startswith("refused") and not refused_well(how)]
+    wrong = [
+        f"{case}: {how}" for case, how in found.items() if how.startswith("differs") or how.startswith("refused") and not refused_well(how)
+    ]
     refused = sum(how.startswith("refused") for how in found.values())
     return "all" if not refused else "none" if refused == len(found) else "some", wrong
 

@@ -1,5 +1,5 @@
-"""Reductions: rows are shared between threads, and long ones between blocks. On both sides of where cuda/reduce.go changes how, which depends on
-the number of outputs too; of rows along memory, across it and apart."""
+"""Reductions: rows are shared between threads, and long ones between blocks. On both sides of where cuda/reduce.go changes how, which
+depends on the number of outputs too; of rows along memory, across it and apart."""
 
 import pytest
 from operands import check, moved, same
@@ -89,7 +89,10 @@ def test_dimensions_apart(sizes):
     x = torch.randint(0, 5, sizes, generator=torch.Generator().manual_seed(1))
     for dtype in (torch.bool, torch.int16, torch.float16, torch.float32):
         for dims in ((0, 2), (1, 3), (1,), (0, 1, 3), (0, 1, 2, 3)):
-            check(lambda x, dims=dims: (x.sum(dims), x.sum(dims, dtype=torch.float64), x.amax(dims), x.transpose(1, 2).amin(dims)), x.to(dtype))
+            check(
+                lambda x, dims=dims: (x.sum(dims), x.sum(dims, dtype=torch.float64), x.amax(dims), x.transpose(1, 2).amin(dims)),
+                x.to(dtype),
+            )
 
 
 def test_launches(simulation):

@@ -27,7 +27,11 @@ def test_extremes(shape, dim, dtype):
 @pytest.mark.parametrize("dtype", [d for d in DTYPES if d is not torch.complex32], ids=str)
 @pytest.mark.parametrize("shape, dim", SHAPES.values(), ids=SHAPES)
 def test_sums_and_products(shape, dim, dtype):
-    x = values(dtype, *shape) if dtype not in FLOATS else torch.randint(-8, 9, shape, generator=torch.Generator().manual_seed(1)).to(dtype) / 8
+    x = (
+        values(dtype, *shape)
+        if dtype not in FLOATS
+        else torch.randint(-8, 9, shape, generator=torch.Generator().manual_seed(1)).to(dtype) / 8
+    )
     here, there = torch.cumsum(x, dim), torch.cumsum(x.cuda(), dim)
     assert torch.equal(here, there.cpu())  # sums that float64 holds exactly
     x = torch.where(x == 0, torch.ones_like(x), x.sgn())

@@ -34,7 +34,9 @@ def test_softmax(shape, dim, dtype):
         y.backward(g)
         z.backward(g.cuda())
         scale = max(here.grad.abs().max().item(), 1)
-        assert torch.allclose(here.grad.double(), there.grad.cpu().double(), 0, 16 * torch.finfo(dtype).eps * scale * max(1, shape[dim] ** 0.5))
+        assert torch.allclose(
+            here.grad.double(), there.grad.cpu().double(), 0, 16 * torch.finfo(dtype).eps * scale * max(1, shape[dim] ** 0.5)
+        )
     assert close(torch.logsumexp(x, dim), torch.logsumexp(x.cuda(), dim))
 
 

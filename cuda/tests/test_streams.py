@@ -62,7 +62,10 @@ def test_each_thread_has_its_own_choice():
 
 def test_properties():
     p = torch.cuda.get_device_properties(1)
-    assert p.name == torch.cuda.get_device_name(1) == "Simulated device" and (p.major, p.minor) == torch.cuda.get_device_capability() == (8, 0)
+    assert p.name == torch.cuda.get_device_name(1) == "Simulated device" and (p.major, p.minor) == torch.cuda.get_device_capability() == (
+        8,
+        0,
+    )
     assert p.total_memory == 8 << 30 and p.multi_processor_count == 2 and p.warp_size == 32
     assert str(p.uuid).endswith("02") and "name='Simulated device', major=8, minor=0, total_memory=8192MB" in repr(p)
     assert torch.cuda.can_device_access_peer(0, 1) and torch.cuda.is_bf16_supported(False)
@@ -74,7 +77,11 @@ def test_properties():
 
 def test_streams_by_their_numbers():
     s = torch.cuda.Stream()
-    assert s.device == torch.device("cuda:0") and s != torch.cuda.default_stream() and hash(s) == hash(torch.cuda.Stream(stream_id=s.stream_id))
+    assert (
+        s.device == torch.device("cuda:0")
+        and s != torch.cuda.default_stream()
+        and hash(s) == hash(torch.cuda.Stream(stream_id=s.stream_id))
+    )
     assert torch.cuda.Stream.priority_range() == (0, -5) and s.cuda_stream != torch.cuda.Stream(priority=-100).cuda_stream
     assert repr(s) == f"<torch.cuda.Stream device=cuda:0 cuda_stream={s.cuda_stream:#x}>"
     assert torch.cuda.ExternalStream(s.cuda_stream) == torch.cuda.get_stream_from_external(s.cuda_stream, 0) == s

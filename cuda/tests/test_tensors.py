@@ -192,7 +192,14 @@ def test_mixtures():
     x, y = torch.ones(3, device="cuda"), torch.arange(3.0)
     assert (x + 1).tolist() == [2, 2, 2] and (2 * x).device == x.device
     assert (x + torch.tensor(2.5)).tolist() == [3.5] * 3 and (torch.tensor(2.5, dtype=torch.float64) * x).dtype == torch.float32
-    for mix in (lambda: x + y, lambda: y + x, lambda: y.add_(x), lambda: x + torch.ones(1), lambda: x + x.to("cuda:1"), lambda: torch.cat([x, y])):
+    for mix in (
+        lambda: x + y,
+        lambda: y + x,
+        lambda: y.add_(x),
+        lambda: x + torch.ones(1),
+        lambda: x + x.to("cuda:1"),
+        lambda: torch.cat([x, y]),
+    ):
         with pytest.raises(RuntimeError, match="expected all tensors to be on the same device, but found at least two devices, (cuda|cpu)"):
             mix()
     assert y.tolist() == [0, 1, 2]

@@ -9,8 +9,38 @@ import libtensor as torch
 
 UNSIGNED = [torch.uint16, torch.uint32, torch.uint64]
 dtypes = pytest.mark.parametrize("dtype", UNSIGNED, ids=str)
-UNARY = ["abs", "sign", "square", "neg", "bitwise_not", "logical_not", "isnan", "isfinite", "signbit", "sqrt", "exp", "sigmoid", "floor", "positive"]
-BINARY = ["add", "sub", "mul", "maximum", "minimum", "fmax", "bitwise_and", "bitwise_or", "bitwise_xor", "eq", "lt", "ge", "gcd", "floor_divide"]
+UNARY = [
+    "abs",
+    "sign",
+    "square",
+    "neg",
+    "bitwise_not",
+    "logical_not",
+    "isnan",
+    "isfinite",
+    "signbit",
+    "sqrt",
+    "exp",
+    "sigmoid",
+    "floor",
+    "positive",
+]
+BINARY = [
+    "add",
+    "sub",
+    "mul",
+    "maximum",
+    "minimum",
+    "fmax",
+    "bitwise_and",
+    "bitwise_or",
+    "bitwise_xor",
+    "eq",
+    "lt",
+    "ge",
+    "gcd",
+    "floor_divide",
+]
 BINARY += ["remainder", "fmod", "true_divide", "outer", "dot", "isin", "logical_xor"]
 REDUCED = [
     "sum",
@@ -137,7 +167,10 @@ def test_indices_of_the_dtype_and_writes_at_indices(dtype):
 
 @dtypes
 def test_creation(dtype):
-    for f in (lambda d: torch.arange(3, 90, 4, dtype=dtype, device=d), lambda d: torch.full((4,), torch.iinfo(dtype).max, dtype=dtype, device=d)):
+    for f in (
+        lambda d: torch.arange(3, 90, 4, dtype=dtype, device=d),
+        lambda d: torch.full((4,), torch.iinfo(dtype).max, dtype=dtype, device=d),
+    ):
         assert torch.equal(f("cuda").cpu(), f("cpu"))
     x = torch.zeros(1000, dtype=dtype, device="cuda").random_()
     assert x.float().std() > 0 and x.max().item() <= torch.iinfo(dtype).max

@@ -67,13 +67,16 @@ def on_post_page(output, page, config):
 
 
 def on_post_build(config):
-    """Operators are searched by the first sentence that is said of them, and pages without their code: with all that pages have, the index would be three times as large."""
+    """Operators are searched by the first sentence that is said of them, and pages without their code: with all that pages have, the index
+    would be three times as large."""
     path = Path(config.site_dir, "search/search_index.json")
     index = json.loads(path.read_text())
     for section in index["docs"]:
         text = re.sub(r"<pre>.*?</pre>", "", section["text"], flags=re.DOTALL)
         if section["location"].startswith("operators/") and "#" in section["location"]:
-            text = re.sub(r"(?<=\w[.])\s.*|</p>.*", "", re.sub(r"^<p><code>.*?</p>", "", text.strip(), flags=re.DOTALL).strip(), flags=re.DOTALL)
+            text = re.sub(
+                r"(?<=\w[.])\s.*|</p>.*", "", re.sub(r"^<p><code>.*?</p>", "", text.strip(), flags=re.DOTALL).strip(), flags=re.DOTALL
+            )
         section["text"] = re.sub(r"\s+", " ", re.sub(r"<[^>]+>", " ", text)).strip()
     path.write_text(json.dumps(index, ensure_ascii=False, separators=(",", ":")))
 
@@ -143,7 +146,10 @@ def header(text):
     """include/tensor.h as a page: its conventions, and the sections without operators, which have separate pages."""
     head, *sections = SECTION.split(text)
     conventions = head.split("\n//\n", 1)[1].split("#ifndef")[0]
-    out = "# The C header\n\nThe parts of `include/tensor.h` other than the [operators](../docs/operators/gen_operators.md), which have separate pages.\n\n"
+    out = (
+        "# The C header\n\nThe parts of `include/tensor.h` other than the [operators](../docs/operators/gen_operators.md), which have "
+        "separate pages.\n\n"
+    )
     headings = re.sub(r"^// (?=\w)(.*)$", r"## \1\n", conventions, flags=re.MULTILINE)
     out += re.sub(r"(?<![\w`])(\w*_\w*(?:\(\))?)", r"`\1`", re.sub(r"^//(?:   )?", "", headings, flags=re.MULTILINE))
     for title, body in zip(sections[::2], sections[1::2], strict=True):

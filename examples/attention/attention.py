@@ -38,7 +38,8 @@ def picture(attention: list[list[list[float]]]) -> str:
         for i, row in enumerate(rows):
             for k, value in enumerate(row[: i + 1]):
                 items.append(
-                    f'<rect x="{left + k * CELL}" y="{top + i * CELL}" width="{CELL}" height="{CELL}" fill="#1f5fbf" fill-opacity="{value:.3f}"/>'
+                    f'<rect x="{left + k * CELL}" y="{top + i * CELL}" width="{CELL}" height="{CELL}" fill="#1f5fbf" '
+                    f'fill-opacity="{value:.3f}"/>'
                 )
         items.append(f'<rect x="{left}" y="{top}" width="{side}" height="{side}" fill="none" stroke="#9aa4b0"/>')
     head = f'<svg xmlns="http://www.w3.org/2000/svg" width="{wide}" height="{high}" font-family="monospace" font-size="10" fill="#20262e">'

@@ -1,4 +1,5 @@
-"""A transformer of one block that reads characters, in functions of tensors alone: they run under libtensor and under PyTorch, whichever is given."""
+"""A transformer of one block that reads characters, in functions of tensors alone: they run under libtensor and under PyTorch, whichever is
+given."""
 
 import math
 from typing import Any

@@ -1,5 +1,5 @@
-"""Writes recorded.json: what PyTorch makes of model.py, and NumPy of the first scores, with their versions. record.py needs both; attention.py
-compares with what they gave."""
+"""Writes recorded.json: what PyTorch makes of model.py, and NumPy of the first scores, with their versions. record.py needs both;
+attention.py compares with what they gave."""
 
 import json
 import math

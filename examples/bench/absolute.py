@@ -1,6 +1,6 @@
-"""Times operators in absolute terms, on one thread: nanoseconds for each element, GFLOP/s and GB/s, and the percentage of what one core reaches,
-which peak.c measures first: multiply-adds in registers, and a triad over memory beyond the caches. The Fourier transforms are also those of NumPy
-and SciPy (pocketfft), if they are installed.
+"""Times operators in absolute terms, on one thread: nanoseconds for each element, GFLOP/s and GB/s, and the percentage of what one core
+reaches, which peak.c measures first: multiply-adds in registers, and a triad over memory beyond the caches. The Fourier transforms are also
+those of NumPy and SciPy (pocketfft), if they are installed.
 
 Each time is the least processor time of all rounds: other programs on the machine only add to it.
 
@@ -58,7 +58,8 @@ def least(call, rounds):
 
 
 def cases():
-    """Names, calls, elements, and floating-point operations and bytes of a call (0: not what limits it), with the dtype of the operations."""
+    """Names, calls, elements, and floating-point operations and bytes of a call (0: not what limits it), with the dtype of the
+    operations."""
     for n, d in ((1024, t.float32), (256, t.float32), (512, t.float64)):
         a, b = t.rand(n, n, dtype=d), t.rand(n, n, dtype=d)
         yield f"matmul {n}³ {str(d).partition('.')[2]}", (lambda a=a, b=b: a @ b), n * n, 2 * n**3, 0, d

@@ -3,9 +3,8 @@
 against.py OLD NEW [--only GLOB] [--family NAME] [--rounds N] [--processes N] [--threads N]
            [--above RATIO]
 
-OLD and NEW are source trees in which `make lib` was run. A ratio above 1 means that NEW is slower. Memory addresses differ from process to process,
-and change single cases by a third: compare a tree with itself to see how much.
-"""
+OLD and NEW are source trees in which `make lib` was run. A ratio above 1 means that NEW is slower. Memory addresses differ from process to
+process, and change single cases by a third: compare a tree with itself to see how much."""
 
 import argparse
 import fnmatch

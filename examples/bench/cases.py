@@ -151,7 +151,12 @@ def special() -> Iterator[Case]:
 def reductions() -> Iterator[Case]:
     for d in ("uint8", "int64", *FLOATS, "complex64"):
         for name in ("sum", "mean", "prod", "amax", "argmax", "var", "norm"):
-            if name not in ("sum", "prod", "amax", "argmax") and d in ("uint8", "int64") or name in ("amax", "argmax", "prod") and d == "complex64":
+            if (
+                name not in ("sum", "prod", "amax", "argmax")
+                and d in ("uint8", "int64")
+                or name in ("amax", "argmax", "prod")
+                and d == "complex64"
+            ):
                 continue
             numpy = None if name == "norm" or d == "bfloat16" else name.replace("amax", "max")
             for dim in ("0", "1", ""):
@@ -190,7 +195,10 @@ def scans() -> Iterator[Case]:
 
 
 def copies() -> Iterator[Case]:
-    pairs = "float32:float64 float64:float32 float32:float16 float16:float32 float32:bfloat16 bfloat16:float32 float64:float16 float16:bfloat16 "
+    pairs = (
+        "float32:float64 float64:float32 float32:float16 float16:float32 float32:bfloat16 bfloat16:float32 float64:float16 "
+        "float16:bfloat16 "
+    )
     pairs += "float32:int32 float32:int64 int64:float32 uint8:float32 float32:uint8 int32:int64 int64:int32 float32:bool float32:complex64"
     for pair in pairs.split():
         source, target = pair.split(":")
@@ -198,11 +206,20 @@ def copies() -> Iterator[Case]:
     for d in ("uint8", "float16", "float32", "float64", "complex128"):
         yield f"transposed copy 2000² {d}", case("a.T.contiguous()", operand("a", d, 2000, 2000), "t.ascontiguousarray(a.T)")
     for order in ((2, 1, 0), (1, 0, 2), (0, 2, 1), (2, 0, 1)):
-        yield f"permuted copy {order}", case(f"a.permute{order}.contiguous()", "a = fill(100, 100, 100)", f"t.ascontiguousarray(a.transpose{order})")
+        yield (
+            f"permuted copy {order}",
+            case(f"a.permute{order}.contiguous()", "a = fill(100, 100, 100)", f"t.ascontiguousarray(a.transpose{order})"),
+        )
     yield "cast and transpose", case("a.T.to(t.float64).contiguous()", square(), "t.ascontiguousarray(a.T.astype('float64'))")
     yield "strided copy a[:, ::2]", case("a[:, ::2].contiguous()", square(), "t.ascontiguousarray(a[:, ::2])")
-    yield "expanded copy of a row", case("r.expand(1000, 1000).contiguous()", square(), "t.ascontiguousarray(t.broadcast_to(r, (1000, 1000)))")
-    yield "expanded copy of a column", case("c.expand(1000, 1000).contiguous()", square(), "t.ascontiguousarray(t.broadcast_to(c, (1000, 1000)))")
+    yield (
+        "expanded copy of a row",
+        case("r.expand(1000, 1000).contiguous()", square(), "t.ascontiguousarray(t.broadcast_to(r, (1000, 1000)))"),
+    )
+    yield (
+        "expanded copy of a column",
+        case("c.expand(1000, 1000).contiguous()", square(), "t.ascontiguousarray(t.broadcast_to(c, (1000, 1000)))"),
+    )
     yield "flip over dim 1", case("a.flip(1)", square(), "t.flip(a, 1).copy()")
     yield "roll by 3 over dim 1", case("a.roll(3, 1)", square(), "t.roll(a, 3, 1)")
     yield "repeat 2 x 2", case("a.repeat(2, 2)", square(), "t.tile(a, (2, 2))")
@@ -280,7 +297,12 @@ def spectral() -> Iterator[Case]:
     def transform(name: str, setup: str) -> Make:
         return case(f"t.fft.{name}(a)", setup, scipy=f"scipy.fft.{name}(a)")
 
-    for name, sizes in (("1M = 2^20", "1 << 20"), ("1000 x 1024", "1000, 1024"), ("1000 x 1000", "1000, 1000"), ("100 x 1009", "100, 1009")):
+    for name, sizes in (
+        ("1M = 2^20", "1 << 20"),
+        ("1000 x 1024", "1000, 1024"),
+        ("1000 x 1000", "1000, 1000"),
+        ("100 x 1009", "100, 1009"),
+    ):
         for d in ("complex64", "complex128"):
             yield f"fft {name} {d}", transform("fft", f"a = fill({sizes}, d='{d}')")
     yield "fft 64", transform("fft", "a = fill(64, d='complex64')")

@@ -128,7 +128,9 @@ def main() -> None:
                     if turn:
                         times[library].append(taken)
             cells = "".join(f"  {library} {statistics.median(t) * 1e3:8.2f} ms" for library, t in times.items())
-            ratios = [statistics.median(a / b for a, b in zip(times["libtensor"], t, strict=True)) for n, t in times.items() if n != "libtensor"]
+            ratios = [
+                statistics.median(a / b for a, b in zip(times["libtensor"], t, strict=True)) for n, t in times.items() if n != "libtensor"
+            ]
             print(
                 f"{name + f' ({options.megabytes} MB)':38}{cells}" + "".join(f"  ratio {r:.2f}" for r in ratios),
                 flush=True,

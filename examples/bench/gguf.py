@@ -1,4 +1,5 @@
-"""The weights of a language model of 1e9 parameters in blocks, multiplied with one row: bytes of weights per second, and per second of a plain read.
+"""The weights of a language model of 1e9 parameters in blocks, multiplied with one row: bytes of weights per second, and per second of a
+plain read.
 
 gguf.py [TYPE] [LAYERS]: Q4_0 and 16 by default. Reads and products alternate; the figures are medians.
 """
@@ -40,7 +41,8 @@ def main(kind="Q4_0", layers="16"):
         plain, product = (total / statistics.median(taken) / 1e9 for taken in times.values())
         best = total / min(times[read]) / 1e9, total / min(times[multiply]) / 1e9
         print(
-            f"{kind}, {total / 1e6:.0f} MB, {threads} threads: read {plain:.1f} GB/s, product {product:.1f} GB/s ({product / plain:.0%}); best {best[0]:.1f} and {best[1]:.1f} GB/s"
+            f"{kind}, {total / 1e6:.0f} MB, {threads} threads: read {plain:.1f} GB/s, product {product:.1f} GB/s ({product / plain:.0%}); "
+            f"best {best[0]:.1f} and {best[1]:.1f} GB/s"
         )
 
 

@@ -1,10 +1,9 @@
 """Compares the times of whole models with PyTorch: models.py [--only GLOB] [--rounds N] [--threads N] [--operators].
 
-ResNet-18, a small vision transformer and a decoder of GPT-2's smallest size, with random weights and no gradients: each is written
-once in functions of `nn.functional`, which both libraries run with the same weights, those of one seed. Runs in turn in one process, medians, on one
-thread of the processor's time, which others on the machine do not disturb; the last column is how far apart the answers are. --operators lists
-which functions take how long in each library.
-"""
+ResNet-18, a small vision transformer and a decoder of GPT-2's smallest size, with random weights and no gradients: each is written once in
+functions of `nn.functional`, which both libraries run with the same weights, those of one seed. Runs in turn in one process, medians, on
+one thread of the processor's time, which others on the machine do not disturb; the last column is how far apart the answers are.
+--operators lists which functions take how long in each library."""
 
 import argparse
 import fnmatch
@@ -158,7 +157,9 @@ def counted(t: Any, times: dict[str, float], clock: Callable[[], float]) -> Simp
     return SimpleNamespace(**{name: watch(name) for name in WATCHED})
 
 
-WATCHED = "conv2d batch_norm relu max_pool2d adaptive_avg_pool2d linear layer_norm gelu softmax embedding scaled_dot_product_attention".split()
+WATCHED = (
+    "conv2d batch_norm relu max_pool2d adaptive_avg_pool2d linear layer_norm gelu softmax embedding scaled_dot_product_attention".split()
+)
 
 
 def by_operator(libraries: dict[str, Any], make: Any, batch: int, rounds: int, clock: Callable[[], float]) -> None:

@@ -1,10 +1,9 @@
 """Compares the times of exported programs with PyTorch: programs.py [--only GLOB] [--batch N...] [--threads N...] [--rounds N].
 
 PyTorch exports modules of the sizes of ResNet-18, a small vision transformer and the smallest GPT-2, with random weights. libtensor's
-`torch.export.load(path).module()`, PyTorch's module of the same file and PyTorch's module before the export run in turn in one process. The times are
-medians: of the processor on one thread, of the clock on several. The last columns are the ratio to the faster of PyTorch's two, and the largest
-difference of the outputs relative to the largest element.
-"""
+`torch.export.load(path).module()`, PyTorch's module of the same file and PyTorch's module before the export run in turn in one process. The
+times are medians: of the processor on one thread, of the clock on several. The last columns are the ratio to the faster of PyTorch's two,
+and the largest difference of the outputs relative to the largest element."""
 
 import argparse
 import fnmatch

@@ -78,7 +78,9 @@ def main() -> None:
     parser.add_argument("--family", help="run one family of cases")
     parser.add_argument("--rounds", type=int, default=7)
     parser.add_argument("--threads", type=int, default=0, help="threads of every library; 0 keeps each one's default")
-    parser.add_argument("--processor-time", action="store_true", help="measure processor time, on a machine that is shared; with --threads 1")
+    parser.add_argument(
+        "--processor-time", action="store_true", help="measure processor time, on a machine that is shared; with --threads 1"
+    )
     parser.add_argument("--json", help="write all figures to a file")
     options = parser.parse_args()
     clock = time.process_time if options.processor_time else time.perf_counter

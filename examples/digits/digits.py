@@ -1,9 +1,8 @@
 """A small network learns to read digits, in Python: digits.py FOLDER.
 
-Two layers and cross entropy are written out in operators; the optimizer updates all parameters by one of them. Reads train_x.npy, train_y.npy,
-test_x.npy and test_y.npy from FOLDER; prints the mean loss of each epoch and the part of the held-out digits that is read right, and
-writes these numbers to python.bin.
-"""
+Two layers and cross entropy are written out in operators; the optimizer updates all parameters by one of them. Reads train_x.npy,
+train_y.npy, test_x.npy and test_y.npy from FOLDER; prints the mean loss of each epoch and the part of the held-out digits that is read
+right, and writes these numbers to python.bin."""
 
 import argparse
 import sys

@@ -23,7 +23,9 @@ def prepare(folder: Path) -> None:
 
 def sketch(folder: Path) -> None:
     strokes = np.zeros((7, 8, 8))
-    for stroke, place in enumerate((np.s_[0, 2:6], np.s_[0:4, 6], np.s_[4:8, 6], np.s_[7, 2:6], np.s_[4:8, 1], np.s_[0:4, 1], np.s_[3:5, 2:6])):
+    for stroke, place in enumerate(
+        (np.s_[0, 2:6], np.s_[0:4, 6], np.s_[4:8, 6], np.s_[7, 2:6], np.s_[4:8, 1], np.s_[0:4, 1], np.s_[3:5, 2:6])
+    ):
         strokes[stroke][place] = 1
     of_digits = ["012345", "12", "01346", "01236", "1256", "02356", "023456", "012", "0123456", "012356"]
     rng = np.random.default_rng(0)

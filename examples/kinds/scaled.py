@@ -1,7 +1,7 @@
 """A user-defined tensor kind: values times a factor. Products with scalars change the factor only.
 
-The class registers functions for the operators that it supports, which `__torch_function__` calls; other operators raise NotImplementedError.
-"""
+The class registers functions for the operators that it supports, which `__torch_function__` calls; other operators raise
+NotImplementedError."""
 
 import libtensor as torch
 

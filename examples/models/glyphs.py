@@ -9,7 +9,8 @@ import libtensor as torch
 LETTERS = "ABCDEFGHIJKLMNOPQRSTUVWXYZ"
 SIDE = 28
 LEARNED = (
-    "DejaVuSans DejaVuSans-Bold DejaVuSans-BoldOblique DejaVuSansMono DejaVuSansMono-Bold DejaVuSansMono-Oblique DejaVuSerif DejaVuSerif-Bold "
+    "DejaVuSans DejaVuSans-Bold DejaVuSans-BoldOblique DejaVuSansMono DejaVuSansMono-Bold DejaVuSansMono-Oblique DejaVuSerif "
+    "DejaVuSerif-Bold "
     "DejaVuSerif-Italic STIXGeneral STIXGeneralBol STIXGeneralBolIta cmb10 cmr10 cmss10"
 ).split()
 HELD_OUT = "DejaVuSans-Oblique DejaVuSansMono-BoldOblique DejaVuSerif-BoldItalic STIXGeneralItalic cmtt10 cmmi10".split()

@@ -114,7 +114,9 @@ def main() -> None:
         if sys.stderr.isatty():
             bar = "#" * (30 * step // steps)
             print(f"\r[{bar:30}] {step}/{steps}  loss {seen[-1]:.3f}", end="" if step < steps else "\n", file=sys.stderr, flush=True)
-    print(f"{options.model}: {steps} steps, the loss from {seen[0]:.3f} to {seen[-1]:.3f}, {sum(t.numel() for t in adam.weights):,} weights")
+    print(
+        f"{options.model}: {steps} steps, the loss from {seen[0]:.3f} to {seen[-1]:.3f}, {sum(t.numel() for t in adam.weights):,} weights"
+    )
     safetensors.save_file({name: t.detach() for name, t in w.items()}, options.folder / f"{options.model}.safetensors")
     torch.save_npy(torch.tensor(seen), options.folder / f"{options.model}.losses.npy")
 

@@ -1,8 +1,7 @@
 """A convolutional network reads letters, in Python: letters.py FOLDER.
 
-Takes the weights from letters.safetensors, under the names of a PyTorch state_dict, and the images of held-out.safetensors; writes the scores of
-all letters for each image to letters.python.bin.
-"""
+Takes the weights from letters.safetensors, under the names of a PyTorch state_dict, and the images of held-out.safetensors; writes the
+scores of all letters for each image to letters.python.bin."""
 
 import argparse
 from pathlib import Path

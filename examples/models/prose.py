@@ -1,8 +1,7 @@
 """A small transformer generates text letter by letter in Python: prose.py FOLDER.
 
-Loads the weights from prose.safetensors, and continues BEGINNING twice by LENGTH letters: with the most probable ones, and with samples. Writes the
-logits after each letter of the beginning, and both continuations, to prose.python.bin.
-"""
+Loads the weights from prose.safetensors, and continues BEGINNING twice by LENGTH letters: with the most probable ones, and with samples.
+Writes the logits after each letter of the beginning, and both continuations, to prose.python.bin."""
 
 import argparse
 from collections.abc import Callable

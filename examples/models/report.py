@@ -1,8 +1,7 @@
 """Compare the results of the models in three languages, and plot them: report.py FOLDER.
 
-Checks that MODEL.python.bin, MODEL.c.bin and MODEL.node.bin are bitwise identical, and that the models have learned. Plots letters.png, the loss
-and some letters with their predictions, and prose.png, the loss and the generated strings.
-"""
+Checks that MODEL.python.bin, MODEL.c.bin and MODEL.node.bin are bitwise identical, and that the models have learned. Plots letters.png, the
+loss and some letters with their predictions, and prose.png, the loss and the generated strings."""
 
 import sys
 import textwrap
@@ -73,7 +72,10 @@ def main() -> None:
     draw_letters(folder, losses["letters"], scores, held_out["images"], held_out["letters"])
     draw_prose(folder, losses["prose"], texts)
     print(f"pictures: {folder / 'letters.png'}, {folder / 'prose.png'}")
-    if any(of_steps[-5:].mean() > 0.7 * of_steps[0] for of_steps in losses.values()) or (scores.argmax(1) == held_out["letters"]).mean() < 0.6:
+    if (
+        any(of_steps[-5:].mean() > 0.7 * of_steps[0] for of_steps in losses.values())
+        or (scores.argmax(1) == held_out["letters"]).mean() < 0.6
+    ):
         raise SystemExit("The models have learned too LITTLE.")
 
 

@@ -112,7 +112,11 @@ def compare(folder: Path) -> None:
         lines.append(f"| {channel} | " + " | ".join(f"{v:.4f}" for v in values) + " |")
     verdict = "Python, C and Node agree to the last bit." if agree else "The languages DISAGREE."
     verdict += " NumPy's numbers are the same within 1e-5." if close else " NumPy's numbers are OTHERS."
-    lines += ["", verdict, f"libtensor takes {ours:.1f} ms for the job, NumPy {numpys:.1f} ms (medians of 15 runs in turn, in one process)."]
+    lines += [
+        "",
+        verdict,
+        f"libtensor takes {ours:.1f} ms for the job, NumPy {numpys:.1f} ms (medians of 15 runs in turn, in one process).",
+    ]
     print("\n".join(lines))
     shown = [f"![{name[2:].replace('_', ' ')}]({name}.png)" for name in draw(folder, steps["python"])]
     (folder / "report.md").write_text("\n\n".join(["\n".join(lines), *shown]) + "\n", encoding="utf-8")

@@ -30,7 +30,9 @@ def read_points(event: dict[str, Any]) -> torch.Tensor:
     request = json.loads(base64.b64decode(body) if event.get("isBase64Encoded") else body)
     points = request.get("points") if isinstance(request, dict) else None
     if not isinstance(points, list) or not 1 <= len(points) <= MAX_POINTS or not all(map(is_point, points)):
-        raise ValueError(f'the body must be {{"points": [[x, y], ...]}} with 1 to {MAX_POINTS} points of coordinates up to {MAX_COORDINATE:.0f}')
+        raise ValueError(
+            f'the body must be {{"points": [[x, y], ...]}} with 1 to {MAX_POINTS} points of coordinates up to {MAX_COORDINATE:.0f}'
+        )
     return torch.tensor(points, dtype=torch.float32)
 
 

@@ -1,5 +1,5 @@
-"""Trains the classifier of the serverless functions, on two spirals in the plane, and exports it with the probabilities of the classes as result:
-train.py MODEL.pt2."""
+"""Trains the classifier of the serverless functions, on two spirals in the plane, and exports it with the probabilities of the classes as
+result: train.py MODEL.pt2."""
 
 import math
 import sys

@@ -1,9 +1,8 @@
 # mypy: ignore-errors
 """The network of examples/digits learns on Dask's workers: dask_digits.py FOLDER [--workers N] [--epochs N].
 
-Each batch is cut into parts whose gradients are tasks; their sum is a tree of fixed shape. So the weights are those of one process to the last
-bit, with any number of workers, which the program shows by learning twice. FOLDER has the files of examples/digits.
-"""
+Each batch is cut into parts whose gradients are tasks; their sum is a tree of fixed shape. So the weights are those of one process to the
+last bit, with any number of workers, which the program shows by learning twice. FOLDER has the files of examples/digits."""
 
 import argparse
 import sys

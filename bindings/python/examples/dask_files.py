@@ -44,7 +44,9 @@ def main():
         found = client.compute([x.sum(), x.mean(axis=0), x.std(axis=0)])
         progress(found, notebook=False)
         total, mean, spread = client.gather(found)
-        print(f"\n{len(paths)} files, {x.nbytes / 1e9:.1f} GB of numbers, two workers of {options.limit}: {time.perf_counter() - begin:.1f} s")
+        print(
+            f"\n{len(paths)} files, {x.nbytes / 1e9:.1f} GB of numbers, two workers of {options.limit}: {time.perf_counter() - begin:.1f} s"
+        )
     print(f"mean {total / x.size:.4f}, of columns {mean[0]:.4f} to {mean[-1]:.4f}, spread {spread.min():.4f} to {spread.max():.4f}")
 
 

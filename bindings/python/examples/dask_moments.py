@@ -1,9 +1,8 @@
 # mypy: ignore-errors
 """Mean, spread and correlations of more numbers than fit into memory: dask_moments.py [--gigabytes N].
 
-The chunks are drawn when they are needed and go when they have been summed; Dask shows how far it is. Without --gigabytes there are one and a
-half times as many numbers as the machine has memory for.
-"""
+The chunks are drawn when they are needed and go when they have been summed; Dask shows how far it is. Without --gigabytes there are one and
+a half times as many numbers as the machine has memory for."""
 
 import argparse
 import os
@@ -38,7 +37,8 @@ def main():
     correlation = covariance / torch.outer(spread, spread) - torch.eye(COLUMNS)
     print(f"{x.nbytes / 1e9:.1f} GB of numbers, {resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1e6:.1f} GB of memory at most")
     print(
-        f"means {mean[0]:.4f} to {mean[-1]:.4f}, spread {spread.min():.4f} to {spread.max():.4f}, correlations at most {correlation.abs().max():.4f}"
+        f"means {mean[0]:.4f} to {mean[-1]:.4f}, spread {spread.min():.4f} to {spread.max():.4f}, correlations at most "
+        f"{correlation.abs().max():.4f}"
     )
 
 

@@ -106,7 +106,13 @@ def test_functions_that_give_other_things(call):
 def test_metas_are_tensors(ndim):
     for t in (torch.ones(4, 6), torch.ones(4, 6).long()):
         meta = meta_from_array(t, ndim=ndim)
-        assert type(meta) is torch.Tensor and meta.dtype is t.dtype and meta.ndim == (2 if ndim is None else ndim) and not meta.numel() or not ndim
+        assert (
+            type(meta) is torch.Tensor
+            and meta.dtype is t.dtype
+            and meta.ndim == (2 if ndim is None else ndim)
+            and not meta.numel()
+            or not ndim
+        )
         assert meta_from_array(t, ndim=ndim, dtype="f8").dtype is torch.float64
     x = da.from_array(torch.ones(4, 6), 2)
     for part in (x[:0], x[None], x[..., None], x[...], x.sum(), x[0, 0], x.astype("i2")):
@@ -182,9 +188,13 @@ def test_the_backend_is_found_by_its_entry_point(tmp_path):
     installed.mkdir()
     (installed / "METADATA").write_text("Metadata-Version: 2.1\nName: libtensor\nVersion: 0\n")
     (installed / "entry_points.txt").write_text(f"[dask.array.backends]\n{name} = {value}\n")
-    code = "import dask, dask.array as da\nwith dask.config.set({'array.backend': 'libtensor'}): print(type(da.ones(3, chunks=2).compute()))"
+    code = (
+        "import dask, dask.array as da\nwith dask.config.set({'array.backend': 'libtensor'}): print(type(da.ones(3, chunks=2).compute()))"
+    )
     path = os.pathsep.join((str(tmp_path), str(PYTHON)))
-    done = subprocess.run([sys.executable, "-c", code], check=True, timeout=60, capture_output=True, text=True, env=os.environ | {"PYTHONPATH": path})
+    done = subprocess.run(
+        [sys.executable, "-c", code], check=True, timeout=60, capture_output=True, text=True, env=os.environ | {"PYTHONPATH": path}
+    )
     assert done.stdout == "<class 'libtensor.Tensor'>\n"
 
 
@@ -195,7 +205,13 @@ def backend(monkeypatch):
         yield
 
 
-CREATION = ["ones((4, 4), chunks=2)", "zeros((4, 4), chunks=2, dtype='i4')", "full((3,), 2.5, chunks=2)", "arange(10, chunks=3)", "ones(())"]
+CREATION = [
+    "ones((4, 4), chunks=2)",
+    "zeros((4, 4), chunks=2, dtype='i4')",
+    "full((3,), 2.5, chunks=2)",
+    "arange(10, chunks=3)",
+    "ones(())",
+]
 
 
 @pytest.mark.parametrize("call", CREATION)
@@ -227,7 +243,11 @@ def test_backends_are_exchanged_without_copies(backend):
 
 def test_tokens_and_sizes():
     t = torch.arange(6.0).view(2, 3)
-    assert tokenize(t) == tokenize(t.clone()) != tokenize(t + 1) and tokenize(t) != tokenize(t.double()) and tokenize(t) != tokenize(t.view(3, 2))
+    assert (
+        tokenize(t) == tokenize(t.clone()) != tokenize(t + 1)
+        and tokenize(t) != tokenize(t.double())
+        and tokenize(t) != tokenize(t.view(3, 2))
+    )
     assert tokenize(t.to_sparse()) == tokenize(t.to_sparse()) and da.from_array(t, 2).name == da.from_array(t.clone(), 2).name
     assert sizeof(t) == 24 and sizeof(torch.ones(1).expand(1000)) == 4 and sizeof([t, t]) > 48
 

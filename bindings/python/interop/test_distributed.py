@@ -1,4 +1,5 @@
-"""Tensors between processes: frames, two workers and their memory limits, workers that are killed, memory that workers of a machine share."""
+"""Tensors between processes: frames, two workers and their memory limits, workers that are killed, memory that workers of a machine
+share."""
 
 import os
 import signal
@@ -44,7 +45,8 @@ def test_frames(name, layout, kind):
     t = LAYOUTS[layout](torch.arange(24).view(4, 6).to(getattr(torch, name)))
     header, frames = serialize(t)
     assert (
-        header["serializer"] == "dask" and sum(memoryview(f).nbytes for f in frames) == min(t.numel(), 24 if layout != "expanded" else 6) * t.itemsize
+        header["serializer"] == "dask"
+        and sum(memoryview(f).nbytes for f in frames) == min(t.numel(), 24 if layout != "expanded" else 6) * t.itemsize
     )
     back = deserialize(header, list(map(kind, frames)))
     assert back.dtype is t.dtype and torch.equal(back, t) and not back.requires_grad
@@ -209,7 +211,9 @@ def test_scatter_and_gather(workers):
     assert set(workers.who_has(held["a"]).popitem()[1]) == {first, second}
     back = workers.gather(held, direct=True)
     assert torch.equal(back["a"], tensors[0]) and torch.equal(back["b"].to_dense(), tensors[1])
-    nested = workers.submit(lambda given: {"sum": given["x"][0] + given["x"][1], "kept": (given["x"],)}, {"x": futures[:2]}, workers=[second])
+    nested = workers.submit(
+        lambda given: {"sum": given["x"][0] + given["x"][1], "kept": (given["x"],)}, {"x": futures[:2]}, workers=[second]
+    )
     found = nested.result(timeout=60)
     assert torch.equal(found["sum"], tensors[0] + tensors[1]) and found["kept"][0][0].dtype is torch.bfloat16
 
@@ -331,7 +335,10 @@ def resident():
 @pytest.fixture(scope="module")
 def small():
     """Workers with less memory than the numbers have that they are given."""
-    with LocalCluster(n_workers=2, threads_per_worker=1, memory_limit="500MB", dashboard_address=":0") as cluster, Client(cluster) as client:
+    with (
+        LocalCluster(n_workers=2, threads_per_worker=1, memory_limit="500MB", dashboard_address=":0") as cluster,
+        Client(cluster) as client,
+    ):
         client.run(torch.ones, 1)
         yield client
 

@@ -1,4 +1,5 @@
-"""rearrange, reduce, repeat, einsum, pack, unpack, parse_shape and asnumpy, together with arrays, with gradients, whichever is imported first."""
+"""rearrange, reduce, repeat, einsum, pack, unpack, parse_shape and asnumpy, together with arrays, with gradients, whichever is imported
+first."""
 
 import subprocess
 import sys
@@ -15,7 +16,8 @@ X = torch.arange(24.0).view(2, 3, 4)
 
 @pytest.mark.parametrize("x", [X, X.transpose(0, 2).contiguous().transpose(0, 2), X.bfloat16(), X.to(torch.int16), X.to(torch.complex64)])
 @pytest.mark.parametrize(
-    "pattern", ["a b c -> (c a) b", "a (b d) c -> d c a b", "a b c -> c b a", "(a d) b c -> a b (c d)", "... c -> c ...", "a b c -> a b c 1"]
+    "pattern",
+    ["a b c -> (c a) b", "a (b d) c -> d c a b", "a b c -> c b a", "(a d) b c -> a b (c d)", "... c -> c ...", "a b c -> a b c 1"],
 )
 def test_rearrange(x, pattern):
     sizes = {"d": 1} if "d" in pattern else {}
@@ -27,7 +29,9 @@ def test_rearrange(x, pattern):
 def test_reduce(operation, pattern):
     sizes = {"k": 3} if "k" in pattern else {}
     x = X / 10
-    np.testing.assert_allclose(np.asarray(reduce(x, pattern, operation, **sizes)), reduce(x.numpy(), pattern, operation, **sizes), rtol=1e-5)
+    np.testing.assert_allclose(
+        np.asarray(reduce(x, pattern, operation, **sizes)), reduce(x.numpy(), pattern, operation, **sizes), rtol=1e-5
+    )
 
 
 def test_truths_and_functions():
@@ -47,7 +51,9 @@ def test_the_others():
     assert einsum(X, X, "a b c, a d c -> b d").equal(torch.einsum("abc,adc->bd", X, X))
     packed, shapes = pack([X, X[:, 0]], "a * c")
     assert packed.shape == (2, 4, 4) and [part.tolist() for part in unpack(packed, shapes, "a * c")] == [X.tolist(), X[:, 0].tolist()]
-    assert rearrange([X, X], "n a b c -> a b n c").equal(torch.stack([X, X], 2)) and rearrange(list(X), "n b c -> b n c").equal(X.transpose(0, 1))
+    assert rearrange([X, X], "n a b c -> a b n c").equal(torch.stack([X, X], 2)) and rearrange(list(X), "n b c -> b n c").equal(
+        X.transpose(0, 1)
+    )
     assert parse_shape(X, "a b _") == {"a": 2, "b": 3} and asnumpy(X.clone().requires_grad_()).tolist() == X.tolist()
 
 

@@ -23,7 +23,13 @@ def file():
     "t",
     [
         *(GRID, GRID.t(), GRID[:, ::2], GRID[:0], GRID[0, 1], GRID[:1].expand(2, 3), GRID > 2, GRID.half(), GRID.double()),
-        *(GRID.to(torch.int8), GRID.to(torch.uint16), GRID.long(), GRID.to(torch.complex64), GRID.to(torch.complex128).conj().resolve_conj()),
+        *(
+            GRID.to(torch.int8),
+            GRID.to(torch.uint16),
+            GRID.long(),
+            GRID.to(torch.complex64),
+            GRID.to(torch.complex128).conj().resolve_conj(),
+        ),
     ],
 )
 def test_there_and_back(file, t):

@@ -81,7 +81,9 @@ def test_what_cannot_be_drawn(make, fact):
 def test_odd_layouts(ax, t):
     if t.dim() == 2:
         assert values(ax.imshow(t).get_array()) == values(t)
-    assert values(np.stack([line.get_ydata(orig=False) for line in ax.plot(t)], -1)) == values(t if t.dim() == 2 else t.rename(None).view(-1, 1))
+    assert values(np.stack([line.get_ydata(orig=False) for line in ax.plot(t)], -1)) == values(
+        t if t.dim() == 2 else t.rename(None).view(-1, 1)
+    )
 
 
 @rejected(SHAPE)

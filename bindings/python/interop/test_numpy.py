@@ -10,7 +10,9 @@ import libtensor as torch
 
 
 @pytest.mark.parametrize("take", [np.asarray, np.array, np.from_dlpack, lambda t: t.numpy(), lambda t: np.array(memoryview(t))])
-@pytest.mark.parametrize("make", [lambda t: t, lambda t: t.t(), lambda t: t[:, ::2], lambda t: t[:0], lambda t: t[1, 1], lambda t: t[0].expand(2, 3)])
+@pytest.mark.parametrize(
+    "make", [lambda t: t, lambda t: t.t(), lambda t: t[:, ::2], lambda t: t[:0], lambda t: t[1, 1], lambda t: t[0].expand(2, 3)]
+)
 def test_arrays_of_tensors(take, make):
     t = make(torch.arange(6.0).view(2, 3))
     assert take(t).tolist() == t.tolist() and take(t).shape == t.shape and take(t).dtype == np.float32
@@ -27,7 +29,9 @@ def test_memory_is_shared_both_ways():
     assert n.tolist() == [0, 5, 0]
 
 
-@pytest.mark.parametrize("name", ["exp", "sum", "argsort", "cumsum", "ravel", "transpose", "isnan", "unique", "linalg.norm", "fft.rfft", "median"])
+@pytest.mark.parametrize(
+    "name", ["exp", "sum", "argsort", "cumsum", "ravel", "transpose", "isnan", "unique", "linalg.norm", "fft.rfft", "median"]
+)
 def test_functions(name):
     function = np
     for part in name.split("."):
@@ -80,7 +84,14 @@ def test_what_cannot_become_an_array(make, fact):
 
 @of_all(MATRICES, VECTORS, without=("named",))
 def test_odd_layouts(t):
-    for take in (np.asarray, np.array, np.ascontiguousarray, np.from_dlpack, lambda t: np.array(memoryview(t)), lambda t: np.stack([t, t])[0]):
+    for take in (
+        np.asarray,
+        np.array,
+        np.ascontiguousarray,
+        np.from_dlpack,
+        lambda t: np.array(memoryview(t)),
+        lambda t: np.stack([t, t])[0],
+    ):
         assert values(take(t)) == values(t)
     file = io.BytesIO()
     np.save(file, t)

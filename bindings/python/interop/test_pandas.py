@@ -16,7 +16,12 @@ def test_series(name):
     t = torch.tensor([0, 1, 1], dtype=getattr(torch, name))
     series = pd.Series(t)
     assert series.dtype == name and series.tolist() == t.tolist() and pd.Series(t[::2]).tolist() == t[::2].tolist()
-    for back in (torch.tensor(series), torch.as_tensor(series), torch.tensor(series.to_numpy()), torch.from_numpy(series.to_numpy(copy=True))):
+    for back in (
+        torch.tensor(series),
+        torch.as_tensor(series),
+        torch.tensor(series.to_numpy()),
+        torch.from_numpy(series.to_numpy(copy=True)),
+    ):
         assert back.dtype is t.dtype and back.equal(t)
 
 
@@ -52,7 +57,9 @@ def test_text_has_no_tensor():
         torch.tensor(pd.DataFrame({"a": ["x", "y"]}))
 
 
-@pytest.mark.parametrize(("make", "fact"), [(lambda: torch.ones(2, requires_grad=True), "detach"), (lambda: torch.ones(2).to_sparse(), "to_dense")])
+@pytest.mark.parametrize(
+    ("make", "fact"), [(lambda: torch.ones(2, requires_grad=True), "detach"), (lambda: torch.ones(2).to_sparse(), "to_dense")]
+)
 def test_what_becomes_no_series(make, fact):
     with pytest.raises((RuntimeError, TypeError), match=fact):
         pd.Series(make())
@@ -66,7 +73,9 @@ def test_columns_are_indices():
 
 def test_columns_of_several_types():
     assert torch.tensor(pd.DataFrame({"a": [1], "b": [0.5]})).tolist() == [[1, 0.5]]
-    assert torch.tensor(pd.DataFrame({"a": [1], "b": [True]})).tolist() == [[1, 1]] and torch.tensor(pd.Series([1, 2.5], dtype=object)).tolist() == [
+    assert torch.tensor(pd.DataFrame({"a": [1], "b": [True]})).tolist() == [[1, 1]] and torch.tensor(
+        pd.Series([1, 2.5], dtype=object)
+    ).tolist() == [
         1,
         2.5,
     ]

@@ -27,7 +27,9 @@ def test_through_arrays(tmp_path):
 def test_by_address(tmp_path):
     """As safetensors.torch writes tensors."""
     specs = {
-        name: safetensors.TensorSpec(dtype=str(t.dtype).removeprefix("torch."), shape=list(t.shape), data_ptr=t.data_ptr(), data_len=t.nbytes)
+        name: safetensors.TensorSpec(
+            dtype=str(t.dtype).removeprefix("torch."), shape=list(t.shape), data_ptr=t.data_ptr(), data_len=t.nbytes
+        )
         for name, t in {**TENSORS, "bfloat16": torch.tensor([1.5], dtype=torch.bfloat16)}.items()
     }
     found = ours.load(safetensors.serialize(specs))

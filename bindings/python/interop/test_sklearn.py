@@ -1,5 +1,5 @@
-"""Estimators and metrics with array_api_dispatch=True, which compute with tensors: scalers, decompositions, linear and other models, kernels,
-scores, splits."""
+"""Estimators and metrics with array_api_dispatch=True, which compute with tensors: scalers, decompositions, linear and other models,
+kernels, scores, splits."""
 
 import os
 
@@ -43,7 +43,9 @@ ESTIMATORS = {
     "LogisticRegression": lambda d: LogisticRegression(solver="lbfgs").fit(d.X, d.two).predict_proba(d.X),
     "PCA, full": lambda d: PCA(3, svd_solver="full").fit_transform(d.X),
     "PCA, covariance_eigh": lambda d: PCA(3, svd_solver="covariance_eigh").fit_transform(d.X),
-    "PCA, randomized": lambda d: PCA(3, svd_solver="randomized", power_iteration_normalizer="QR", random_state=0).fit(d.X).explained_variance_,
+    "PCA, randomized": lambda d: PCA(3, svd_solver="randomized", power_iteration_normalizer="QR", random_state=0)
+    .fit(d.X)
+    .explained_variance_,
     "GaussianMixture": lambda d: GaussianMixture(2, init_params="random", random_state=0).fit(d.X).predict_proba(d.X),
     "GaussianNB": lambda d: GaussianNB().fit(d.X, d.three).predict_proba(d.X),
     "Nystroem": lambda d: Nystroem(n_components=4, random_state=0).fit_transform(d.X),

@@ -28,7 +28,10 @@ def test_coordinates_and_selection():
 def test_computing():
     array = xr.DataArray(GRID, dims=("a", "b"))
     assert np.asarray(array.mean("a")).tolist() == [1.5, 2.5, 3.5] and np.asarray(array.sum()).item() == 15
-    assert np.asarray(array * 2 + array).tolist() == (GRID * 3).tolist() and np.asarray(array.transpose("b", "a")).tolist() == GRID.t().tolist()
+    assert (
+        np.asarray(array * 2 + array).tolist() == (GRID * 3).tolist()
+        and np.asarray(array.transpose("b", "a")).tolist() == GRID.t().tolist()
+    )
 
 
 def test_sets():
@@ -38,7 +41,9 @@ def test_sets():
         torch.tensor(data)
 
 
-@pytest.mark.parametrize(("make", "fact"), [(lambda: torch.ones(2).to_sparse(), "to_dense"), (lambda: torch.ones(2, requires_grad=True), "detach")])
+@pytest.mark.parametrize(
+    ("make", "fact"), [(lambda: torch.ones(2).to_sparse(), "to_dense"), (lambda: torch.ones(2, requires_grad=True), "detach")]
+)
 def test_what_has_no_values(make, fact):
     with pytest.raises((RuntimeError, TypeError), match=fact):
         xr.DataArray(make(), dims="a").values  # noqa: B018

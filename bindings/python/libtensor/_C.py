@@ -16,7 +16,16 @@ from ._inert import declare_unsupported
 from ._inert.core import find as _find
 
 __path__: list[str] = []  # a package, for imports of names such as torch._C._functorch
-__all__ = ["DisableTorchFunction", "DisableTorchFunctionSubclass", "Generator", "Size", "_disabled_torch_function_impl", "device", "dtype", "layout"]
+__all__ = [
+    "DisableTorchFunction",
+    "DisableTorchFunctionSubclass",
+    "Generator",
+    "Size",
+    "_disabled_torch_function_impl",
+    "device",
+    "dtype",
+    "layout",
+]
 __all__ += ["is_grad_enabled", "memory_format", "qscheme"]
 
 
@@ -254,7 +263,9 @@ declare_unsupported(
 )
 declare_unsupported(globals(), "TorchScript is not supported", "PyTorchFileReader PyTorchFileWriter parse_ir parse_schema import_ir_module")
 declare_unsupported(
-    globals(), "TorchScript is not supported", "TensorType ListType DictType TupleType IntType FloatType BoolType StringType OptionalType NoneType"
+    globals(),
+    "TorchScript is not supported",
+    "TensorType ListType DictType TupleType IntType FloatType BoolType StringType OptionalType NoneType",
 )
 
 

@@ -69,7 +69,14 @@ from ._data.random import default as _default_generator
 from ._data.random import restore as _restore_generator
 from ._data.sparse import compressed_rows as _convert_indices_from_coo_to_csr
 from ._data.sparse import coordinates as _convert_indices_from_csr_to_coo
-from ._data.sparse import sparse_bsc_tensor, sparse_bsr_tensor, sparse_compressed_tensor, sparse_coo_tensor, sparse_csc_tensor, sparse_csr_tensor
+from ._data.sparse import (
+    sparse_bsc_tensor,
+    sparse_bsr_tensor,
+    sparse_compressed_tensor,
+    sparse_coo_tensor,
+    sparse_csc_tensor,
+    sparse_csr_tensor,
+)
 from ._data.sparse import validate_compressed as _validate_sparse_compressed_tensor_args
 from ._data.sparse import validate_coo as _validate_sparse_coo_tensor_args
 from ._devices.threadpools import watch as _watch_for_threadpoolctl
@@ -100,10 +107,49 @@ newaxis = None
 
 _SUBMODULES = frozenset(
     (
-        *("accelerator", "amp", "array_api", "autograd", "backends", "cpu", "cuda", "dask", "dispatch", "distributed", "fft", "func", "gguf", "hdf5"),
-        *("library", "linalg", "mps", "multiprocessing", "nn", "ops", "optim", "overrides", "profiler", "random", "return_types", "safetensors"),
+        *(
+            "accelerator",
+            "amp",
+            "array_api",
+            "autograd",
+            "backends",
+            "cpu",
+            "cuda",
+            "dask",
+            "dispatch",
+            "distributed",
+            "fft",
+            "func",
+            "gguf",
+            "hdf5",
+        ),
+        *(
+            "library",
+            "linalg",
+            "mps",
+            "multiprocessing",
+            "nn",
+            "ops",
+            "optim",
+            "overrides",
+            "profiler",
+            "random",
+            "return_types",
+            "safetensors",
+        ),
         *("serialization", "signal", "sparse", "special", "storage", "testing", "utils", "version", "xpu", "_C", "_utils", "hub"),
-        *("torch_version", "__config__", "_dynamo", "_guards", "_higher_order_ops", "_inductor", "_jit_internal", "_logging", "_ops", "_subclasses"),
+        *(
+            "torch_version",
+            "__config__",
+            "_dynamo",
+            "_guards",
+            "_higher_order_ops",
+            "_inductor",
+            "_jit_internal",
+            "_logging",
+            "_ops",
+            "_subclasses",
+        ),
         *("_tensor", "_VF", "ao", "classes", "compiler", "export", "functional", "_tensor_str", "_functorch", "__future__"),
         *("distributions", "quasirandom"),
         *("foreach", "futures", "fx", "jit", "masked", "monitor", "mtia", "nested", "onnx", "package", "quantization", "types"),
@@ -181,7 +227,9 @@ def __getattr__(name):
 
 def __dir__():
     special = {name for name in globals() if name.startswith("__")}
-    return sorted(special | set(__all__) | {name for name in _SUBMODULES if name[0] != "_"} | {"Storage", "default_generator", "install_as_torch"})
+    return sorted(
+        special | set(__all__) | {name for name in _SUBMODULES if name[0] != "_"} | {"Storage", "default_generator", "install_as_torch"}
+    )
 
 
 # A process that already uses multiprocessing, such as a spawned worker, shares the tensors that it sends.

@@ -10,8 +10,8 @@ declare_unsupported(globals(), "operators are called as functions of torch", "Op
 
 
 class HigherOrderOperator:
-    """An operator with a Python function for each dispatch key. A call outside of transforms executes the function of an Autograd, Composite or CPU
-    key; calls inside transforms raise NotImplementedError."""
+    """An operator with a Python function for each dispatch key. A call outside of transforms executes the function of an Autograd,
+    Composite or CPU key; calls inside transforms raise NotImplementedError."""
 
     def __init__(self, name: str, *, cacheable: bool = False) -> None:
         self._name = self.__name__ = name

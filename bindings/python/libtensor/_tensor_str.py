@@ -46,7 +46,8 @@ def printoptions(**kwargs: Any) -> Iterator[None]:
 
 
 def _tensor_str(self: Tensor, indent: int) -> str:
-    """Returns the printed elements, without a name before them or dtype and device behind: lines but the first start with `indent` spaces."""
+    """Returns the printed elements, without a name before them or dtype and device behind: lines but the first start with `indent`
+    spaces."""
     with_width = {**options, "linewidth": max(options["linewidth"] - indent + len(PREFIX), 1)}
     text = to_string(self.detach(), **with_width).removeprefix(PREFIX)
     text = text[: text.rindex("]") + 1] if self.dim() else text.rstrip(")").partition(",")[0]

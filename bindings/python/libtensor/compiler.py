@@ -132,5 +132,7 @@ def skip_all_guards_unsafe(guard_entries: list[Any]) -> list[bool]:
     return [False for _ in guard_entries]
 
 
-__all__ += declare_unsupported(globals(), "libtensor has no compiler, and no cache of compiled code", "save_cache_artifacts load_cache_artifacts")
+__all__ += declare_unsupported(
+    globals(), "libtensor has no compiler, and no cache of compiled code", "save_cache_artifacts load_cache_artifacts"
+)
 __all__ += declare_unsupported(globals(), "libtensor has no compiler, and no cache of compiled code", "load_compiled_function")

@@ -22,7 +22,8 @@ __all__ += ["replace_all_batch_norm_modules_", "stack_module_state", "vjp", "vma
 
 
 class Evaluation:
-    """One evaluation of a function whose inputs are separate leaves, so that its gradients are independent of other uses of the same tensors."""
+    """One evaluation of a function whose inputs are separate leaves, so that its gradients are independent of other uses of the same
+    tensors."""
 
     def __init__(self, func, args, argnums, has_aux, name):
         self.enabled, self.running, self.nodes = is_grad_enabled(), [True], []
@@ -54,10 +55,12 @@ class Evaluation:
         self.connected = self.enabled and self.dependent
 
     def own(self, t):
-        """Returns an input of the evaluation: a leaf, or a view if the tensor requires grad, so that gradients continue into its graph. Inside vmap
-        each batch element has a separate input."""
+        """Returns an input of the evaluation: a leaf, or a view if the tensor requires grad, so that gradients continue into its graph.
+        Inside vmap each batch element has a separate input."""
         if not isinstance(t, Tensor):
-            raise RuntimeError(f"expected the arguments that are differentiated to be tensors, or structures of them, but got {type(t).__name__}")
+            raise RuntimeError(
+                f"expected the arguments that are differentiated to be tensors, or structures of them, but got {type(t).__name__}"
+            )
         t = _f.vmap_spread(t)
         if t.is_inference():
             t = t.clone()
@@ -67,8 +70,8 @@ class Evaluation:
         return t
 
     def require_own(self, outputs, inputs):
-        """Raises RuntimeError for inputs of autograd.grad from outside of the function: their gradients would be constants, although the outputs
-        depend on the function's arguments."""
+        """Raises RuntimeError for inputs of autograd.grad from outside of the function: their gradients would be constants, although the
+        outputs depend on the function's arguments."""
 
         def own(t):
             return any(node.metadata.get(OWN) is self.running for node in graph_leaves(parts([t])))
@@ -76,7 +79,8 @@ class Evaluation:
         if any(map(own, outputs)) and not all(map(own, inputs)):
             i = list(map(own, inputs)).index(False)
             raise RuntimeError(
-                f"grad(): inside a function that torch.func differentiates, inputs[{i}] does not depend on the function's arguments, so its "
+                f"grad(): inside a function that torch.func differentiates, inputs[{i}] does not depend on the function's arguments, so "
+                "its "
                 "gradient would be constant; use create_graph=True"
             )
 
@@ -143,8 +147,8 @@ def depends(outputs, operands):
 def grad_and_value(func, argnums=0, has_aux=False):
     """Returns a function that computes the gradient of `func` and the value of `func`, which must be a zero-dimensional tensor.
 
-    The gradient is with respect to argument `argnums`, or a tuple of gradients for a tuple of arguments. With `has_aux` `func` returns a pair (value,
-    aux), and the result is (gradient, (value, aux)). Raises RuntimeError if the value is not a zero-dimensional real tensor.
+    The gradient is with respect to argument `argnums`, or a tuple of gradients for a tuple of arguments. With `has_aux` `func` returns a
+    pair (value, aux), and the result is (gradient, (value, aux)). Raises RuntimeError if the value is not a zero-dimensional real tensor.
 
     >>> torch.func.grad_and_value(lambda x: (x * x).sum())(torch.tensor([1., 2.]))
     (tensor([2., 4.]), tensor(5.))
@@ -162,7 +166,9 @@ def grad_and_value(func, argnums=0, has_aux=False):
             )
         if run.output.is_complex():
             kind = run.output.dtype
-            raise RuntimeError(f"grad can be implicitly created only for real scalar outputs but got {kind}; use view_as_real() for both parts")
+            raise RuntimeError(
+                f"grad can be implicitly created only for real scalar outputs but got {kind}; use view_as_real() for both parts"
+            )
         made = refilled(run.inputs, run.gradients([run.output], [_f.ones_like(run.output)]))
         value = run.finished((run.output, run.aux) if has_aux else run.output)
         return run.finished(made), value
@@ -173,8 +179,8 @@ def grad_and_value(func, argnums=0, has_aux=False):
 def grad(func, argnums=0, has_aux=False):
     """Returns a function that computes the gradient of `func`, whose result must be a zero-dimensional tensor.
 
-    The gradient is with respect to argument `argnums`, or a tuple of gradients for a tuple of arguments. With `has_aux` `func` returns a pair (value,
-    aux), and the result is (gradient, aux). Raises RuntimeError if the value is not a zero-dimensional tensor.
+    The gradient is with respect to argument `argnums`, or a tuple of gradients for a tuple of arguments. With `has_aux` `func` returns a
+    pair (value, aux), and the result is (gradient, aux). Raises RuntimeError if the value is not a zero-dimensional tensor.
 
     >>> torch.func.grad(torch.sin)(torch.tensor(0.))
     tensor(1.)
@@ -197,8 +203,8 @@ def grad(func, argnums=0, has_aux=False):
 def vjp(func, *primals, has_aux=False):
     """Returns `func(*primals)` and a function that computes vector-Jacobian products.
 
-    The returned function takes cotangents with the structure and sizes of the result, and returns a tuple with one gradient for each of `primals`.
-    With `has_aux` `func` returns a pair (output, aux), and the result is (output, function, aux).
+    The returned function takes cotangents with the structure and sizes of the result, and returns a tuple with one gradient for each of
+    `primals`. With `has_aux` `func` returns a pair (output, aux), and the result is (output, function, aux).
 
     >>> y, multiplied = torch.func.vjp(torch.exp, torch.zeros(2))
     >>> multiplied(torch.tensor([1., 2.]))
@@ -217,7 +223,9 @@ def vjp(func, *primals, has_aux=False):
                 f"cotangents: {shape_of(cotangents)}, primal output: {shape_of(run.output)}"
             )
         seeds = leaves(cotangents)
-        again = is_grad_enabled() and (run.dependent or any(t.requires_grad for t in parts(seeds))) if create_graph is None else create_graph
+        again = (
+            is_grad_enabled() and (run.dependent or any(t.requires_grad for t in parts(seeds))) if create_graph is None else create_graph
+        )
         made = run.gradients(run.outputs, seeds, again)
         return refilled(run.inputs, made if again else [cut(t) for t in made])
 
@@ -228,8 +236,8 @@ def vjp(func, *primals, has_aux=False):
 def jvp(func, primals, tangents, *, strict=False, has_aux=False):
     """Returns `func(*primals)` and the product of its Jacobian with `tangents`, computed in forward mode.
 
-    `primals` and `tangents` are tuples of the same structure. With `strict` RuntimeError is raised if a result does not depend on the primals;
-    otherwise its tangent is zero. With `has_aux` `func` returns a pair (output, aux), and the result is (output, tangents, aux).
+    `primals` and `tangents` are tuples of the same structure. With `strict` RuntimeError is raised if a result does not depend on the
+    primals; otherwise its tangent is zero. With `has_aux` `func` returns a pair (output, aux), and the result is (output, tangents, aux).
 
     >>> torch.func.jvp(torch.sin, (torch.tensor(0.),), (torch.tensor(2.),))
     (tensor(0.), tensor(2.))
@@ -245,7 +253,9 @@ def jvp(func, primals, tangents, *, strict=False, has_aux=False):
         raise RuntimeError("jvp(f, primals, tangents): Expected primals to contain at least one Tensor")
     for given in (*leaves(primals), *leaves(tangents)):
         if not isinstance(given, Tensor):
-            raise RuntimeError(f"jvp(f, primals, tangents): Expected primals and tangents to only contain Tensors, but got {type(given).__name__}")
+            raise RuntimeError(
+                f"jvp(f, primals, tangents): Expected primals and tangents to only contain Tensors, but got {type(given).__name__}"
+            )
     around, outer = _f.transform_level(), levels.numbers
     try:
         number = _f.jvp_begin()
@@ -295,11 +305,12 @@ def slope(t, number, strict):
 
 
 def jacrev(func, argnums=0, *, has_aux=False, chunk_size=None, _preallocate_and_copy=False):
-    """Returns a function that computes the Jacobian of `func` with respect to argument `argnums`, or to a tuple of arguments, in reverse mode.
+    """Returns a function that computes the Jacobian of `func` with respect to argument `argnums`, or to a tuple of arguments, in reverse
+    mode.
 
     For each tensor of the result, and in it for each argument, the Jacobian is a tensor of the result's sizes followed by the argument's.
-    `chunk_size` is the number of rows that one batched backward pass computes, all by default. With `has_aux` `func` returns a pair (output, aux),
-    and the result is (Jacobian, aux). Raises RuntimeError for complex inputs and outputs.
+    `chunk_size` is the number of rows that one batched backward pass computes, all by default. With `has_aux` `func` returns a pair
+    (output, aux), and the result is (Jacobian, aux). Raises RuntimeError for complex inputs and outputs.
 
     >>> torch.func.jacrev(torch.sin)(torch.zeros(2))
     tensor([[1., 0.],
@@ -325,13 +336,14 @@ def real_alone(name, kind, found):
     for i, t in enumerate(found):
         if t.is_complex():
             raise RuntimeError(
-                f"{name}: Expected all {kind} to be real but received complex tensor at flattened input idx: {i}; use view_as_real() for both parts"
+                f"{name}: Expected all {kind} to be real but received complex tensor at flattened input idx: {i}; use view_as_real() for "
+                "both parts"
             )
 
 
 def rows(run, output, chunk_size):
-    """Returns the derivatives of each element of an output, stacked, for each operand, computed by backward passes of `chunk_size` elements at a
-    time."""
+    """Returns the derivatives of each element of an output, stacked, for each operand, computed by backward passes of `chunk_size` elements
+    at a time."""
     n = output.numel()
     if not n:
         return [t.detach().new_zeros((*output.shape, *t.shape)) for t in run.operands]
@@ -353,10 +365,12 @@ def directions(operands):
 
 
 def jacfwd(func, argnums=0, has_aux=False, *, randomness="error"):
-    """Returns a function that computes the Jacobian of `func` with respect to argument `argnums`, or to a tuple of arguments, in forward mode.
+    """Returns a function that computes the Jacobian of `func` with respect to argument `argnums`, or to a tuple of arguments, in forward
+    mode.
 
-    It computes all columns at once by vmap, which is faster than jacrev if the results have more elements than the arguments. The Jacobian has the
-    dtype of the results and the structure of jacrev's. `randomness` is passed to vmap. Raises RuntimeError for complex inputs and outputs.
+    It computes all columns at once by vmap, which is faster than jacrev if the results have more elements than the arguments. The Jacobian
+    has the dtype of the results and the structure of jacrev's. `randomness` is passed to vmap. Raises RuntimeError for complex inputs and
+    outputs.
 
     >>> torch.func.jacfwd(torch.sin)(torch.zeros(2))
     tensor([[1., 0.],
@@ -401,7 +415,8 @@ def first(t, level):
 
 
 def hessian(func, argnums=0):
-    """Returns a function that computes the Hessian of `func` with respect to argument `argnums`: forward mode over reverse mode, as in PyTorch.
+    """Returns a function that computes the Hessian of `func` with respect to argument `argnums`: forward mode over reverse mode, as in
+    PyTorch.
 
     >>> torch.func.hessian(lambda x: (x ** 3).sum())(torch.tensor([1., 2.]))
     tensor([[ 6.,  0.],
@@ -416,10 +431,10 @@ def hessian(func, argnums=0):
 def functional_call(module, parameter_and_buffer_dicts, args=None, kwargs=None, *, tie_weights=True, strict=False):
     """Returns `module(*args, **kwargs)`, called with the given parameters and buffers instead of the module's own.
 
-    `parameter_and_buffer_dicts` is a dictionary of tensors by name, or a sequence of dictionaries with different names. Names that are not given keep
-    the module's tensors. `args` is a tuple, or the only argument. With `tie_weights`, the default, a tensor that the module has under several names
-    is replaced under all of them; with `strict` the dictionary must have exactly the module's names. Raises ValueError for a name in two
-    dictionaries, and for different tensors under tied names.
+    `parameter_and_buffer_dicts` is a dictionary of tensors by name, or a sequence of dictionaries with different names. Names that are not
+    given keep the module's tensors. `args` is a tuple, or the only argument. With `tie_weights`, the default, a tensor that the module has
+    under several names is replaced under all of them; with `strict` the dictionary must have exactly the module's names. Raises ValueError
+    for a name in two dictionaries, and for different tensors under tied names.
 
     >>> torch.func.functional_call(torch.nn.Linear(1, 1), {"weight": torch.ones(1, 1), "bias": torch.zeros(1)}, torch.ones(1, 1))
     tensor([[1.]])
@@ -439,10 +454,11 @@ def functional_call(module, parameter_and_buffer_dicts, args=None, kwargs=None, 
 
 
 def stack_module_state(models):
-    """Returns the parameters and the buffers of several modules of one class, stacked along a new first dimension, as two dictionaries by name.
+    """Returns the parameters and the buffers of several modules of one class, stacked along a new first dimension, as two dictionaries by
+    name.
 
-    The stacked parameters are leaves that require grad if the modules' parameters do. Raises RuntimeError without modules, for modules of different
-    classes, and for modules of which only some are in training mode.
+    The stacked parameters are leaves that require grad if the modules' parameters do. Raises RuntimeError without modules, for modules of
+    different classes, and for modules of which only some are in training mode.
 
     >>> params, buffers = torch.func.stack_module_state([torch.nn.Linear(2, 1) for _ in range(3)])
     >>> params["weight"].shape, buffers

@@ -19,7 +19,8 @@ __all__ = ["Blocks", "GGUFError", "Linear", "load", "load_file", "load_metadata"
 
 _BYTES = {
     32: "Q4_0 18 Q4_1 20 Q5_0 22 Q5_1 24 Q8_0 34 Q8_1 36 IQ4_NL 18 MXFP4 17",
-    256: "Q2_K 84 Q3_K 110 Q4_K 144 Q5_K 176 Q6_K 210 Q8_K 292 IQ1_S 50 IQ1_M 56 IQ2_XXS 66 IQ2_XS 74 IQ2_S 82 IQ3_XXS 98 IQ3_S 110 IQ4_XS 136 "
+    256: "Q2_K 84 Q3_K 110 Q4_K 144 Q5_K 176 Q6_K 210 Q8_K 292 IQ1_S 50 IQ1_M 56 IQ2_XXS 66 IQ2_XS 74 IQ2_S 82 IQ3_XXS 98 IQ3_S 110 IQ4_XS "
+    "136 "
     "TQ1_0 54 TQ2_0 66",
 }
 # Values and bytes of a block, by type.
@@ -107,7 +108,9 @@ class Linear(Module):
             _f.gguf_dequantize(weight.blocks.to("meta"), weight.type)  # raises for types that can only be loaded
         self.out_features, self.in_features = weight.shape
         if bias is not None and getattr(bias, "shape", None) != (self.out_features,):
-            raise ValueError(f"gguf.Linear(): bias must be None or a tensor of shape [{self.out_features}], not {getattr(bias, 'shape', bias)}")
+            raise ValueError(
+                f"gguf.Linear(): bias must be None or a tensor of shape [{self.out_features}], not {getattr(bias, 'shape', bias)}"
+            )
         self.block_type = weight.type
         self.register_buffer("weight", weight.blocks)
         (self.register_parameter if isinstance(bias, Parameter) else self.register_buffer)("bias", bias)
@@ -158,7 +161,10 @@ def _named(function, names, tensors, types, dequantize, device):
             try:
                 value = value.dequantize(None if dequantize is True else dequantize)
             except NotImplementedError:
-                why = f"{function}(): tensor {name!r} has blocks of {kind}, which cannot be dequantized; use load_file() with only=[other names]"
+                why = (
+                    f"{function}(): tensor {name!r} has blocks of {kind}, which cannot be dequantized; use load_file() with only=[other "
+                    f"names]"
+                )
                 raise NotImplementedError(why) from None
         found[name] = value if device == "cpu" else value.to(device)
     return found

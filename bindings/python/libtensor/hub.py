@@ -229,7 +229,8 @@ def _entry(module: Any, model: str) -> Any:
 
 
 def _parse_repo_info(github: str) -> tuple[str, str, str]:
-    """Returns the owner, the repository and the branch or tag of "owner/name:ref"; the default branch is main, or master where that fails."""
+    """Returns the owner, the repository and the branch or tag of "owner/name:ref"; the default branch is main, or master where that
+    fails."""
     repo, _, ref = github.partition(":")
     owner, name = repo.split("/")
     if ref:
@@ -245,7 +246,9 @@ def _parse_repo_info(github: str) -> tuple[str, str, str]:
         for branch in ("main", "master"):
             if os.path.exists(f"{get_dir()}/{owner}_{name}_{branch}"):
                 return owner, name, branch
-        raise RuntimeError(f"It looks like there is no internet connection and the repo could not be found in the cache ({get_dir()})") from error
+        raise RuntimeError(
+            f"It looks like there is no internet connection and the repo could not be found in the cache ({get_dir()})"
+        ) from error
 
 
 def _repository(github: str, force_reload: bool, trust_repo: Any, verbose: bool) -> str:
@@ -286,7 +289,9 @@ def _check_trust(owner: str, repository: str, trust_repo: Any, github: str) -> N
         if answer.lower() not in ("y", "yes"):
             raise Exception("Untrusted repository.")
     elif trust_repo is None:
-        warnings.warn(f"hub: the repository {github} is not trusted, and its code is executed; pass trust_repo=True to trust it", stacklevel=4)
+        warnings.warn(
+            f"hub: the repository {github} is not trusted, and its code is executed; pass trust_repo=True to trust it", stacklevel=4
+        )
         return
     with open(path, "a") as file:
         file.write(repository + "\n")
@@ -330,7 +335,9 @@ def list(
     return [name for name in dir(module) if name[0] != "_" and callable(getattr(module, name))]
 
 
-def help(github: str, model: str, force_reload: bool = False, skip_validation: bool = False, trust_repo: bool | str | None = "check") -> Any:
+def help(
+    github: str, model: str, force_reload: bool = False, skip_validation: bool = False, trust_repo: bool | str | None = "check"
+) -> Any:
     """Returns the documentation of a function in hubconf.py of a GitHub repository. See load."""
     folder = _repository(github, force_reload, trust_repo, True)
     with _on_path(folder):

@@ -17,8 +17,8 @@ _BITS = 30
 @lru_cache(maxsize=1)
 def _table() -> tuple[bytes, int]:
     """Returns the table of S. Joe and F. Y. Kuo, "Constructing Sobol sequences with better two-dimensional projections" (2008): for each
-    dimension from the second on, half the distance of its primitive polynomial from the one before, and the free bits of the first direction
-    numbers m_i, which are odd and less than 2**i, packed into one integer."""
+    dimension from the second on, half the distance of its primitive polynomial from the one before, and the free bits of the first
+    direction numbers m_i, which are odd and less than 2**i, packed into one integer."""
     data = (Path(__file__).parent / "_data" / "sobol.bin").read_bytes()
     count = int.from_bytes(data[:2], "little")
     return data[2 : 2 + count], int.from_bytes(data[2 + count :], "little")
@@ -103,8 +103,8 @@ def _sobol_engine_scramble_(self: Tensor, ltm: Tensor, dimension: int) -> Tensor
 class SobolEngine:
     """Draws points of Sobol sequences in [0, 1)^dimension, with the direction numbers of Joe and Kuo (2008).
 
-    With `scramble`, the sequence is scrambled by random lower triangular matrices and shifts (Matousek, 1998) that are drawn from `seed`, or
-    from the default generator. Raises ValueError for a `dimension` that is not in [1, MAXDIM].
+    With `scramble`, the sequence is scrambled by random lower triangular matrices and shifts (Matousek, 1998) that are drawn from `seed`,
+    or from the default generator. Raises ValueError for a `dimension` that is not in [1, MAXDIM].
 
     >>> torch.quasirandom.SobolEngine(2).draw(3)
     tensor([[0.0000, 0.0000],

@@ -7,7 +7,17 @@ from ._data.random import Generator, get_rng_state, initial_seed, manual_seed, s
 from ._data.random import default as _default
 from ._devices.accelerators import Kind
 
-__all__ = ["Generator", "default_rng", "fork_rng", "get_rng_state", "initial_seed", "manual_seed", "seed", "set_rng_state", "thread_safe_generator"]
+__all__ = [
+    "Generator",
+    "default_rng",
+    "fork_rng",
+    "get_rng_state",
+    "initial_seed",
+    "manual_seed",
+    "seed",
+    "set_rng_state",
+    "thread_safe_generator",
+]
 
 
 @contextmanager
@@ -29,7 +39,8 @@ def fork_rng(devices=None, enabled=True, _caller="fork_rng", _devices_kw="device
 
 
 def default_rng(bits=None):
-    """Returns NumPy's Generator with tensors instead of arrays, from one of its bit generators or a seed. Dask draws random chunks with it."""
+    """Returns NumPy's Generator with tensors instead of arrays, from one of its bit generators or a seed. Dask draws random chunks with
+    it."""
     from .dask.random import Draws
 
     return Draws(bits)

@@ -20,7 +20,16 @@ from ._storages.locations import default_restore_location, location_tag, registe
 from ._storages.rebuild import _get_layout  # noqa: F401 (files name it here)
 from ._storages.unpickling import SourceChangeWarning
 
-__all__ = ["FILE_LIKE", "FileLike", "LoadEndianness", "MAP_LOCATION", "SourceChangeWarning", "Storage", "add_safe_globals", "clear_safe_globals"]
+__all__ = [
+    "FILE_LIKE",
+    "FileLike",
+    "LoadEndianness",
+    "MAP_LOCATION",
+    "SourceChangeWarning",
+    "Storage",
+    "add_safe_globals",
+    "clear_safe_globals",
+]
 __all__ += ["default_restore_location", "get_crc32_options", "get_default_load_endianness", "get_default_mmap_options", "get_safe_globals"]
 __all__ += ["get_unsafe_globals_in_checkpoint", "load", "location_tag", "register_package", "safe_globals", "save", "set_crc32_options"]
 __all__ += ["set_default_load_endianness", "set_default_mmap_options", "skip_data"]
@@ -95,7 +104,9 @@ def get_unsafe_globals_in_checkpoint(f):
     """
     found = _files.opened(f, "get_unsafe_globals_in_checkpoint", _files.read)
     if not _files.beginning(found).startswith(_files.ARCHIVE):
-        raise ValueError("get_unsafe_globals_in_checkpoint(): the file is not a zip archive; files from before PyTorch 1.6 are not supported")
+        raise ValueError(
+            "get_unsafe_globals_in_checkpoint(): the file is not a zip archive; files from before PyTorch 1.6 are not supported"
+        )
     with _files.raising(_files.UnpicklingError, "get_unsafe_globals_in_checkpoint"):
         names, records = _f.archive_load(found, mmap=True) if _files.is_path(found) else _f.archive_load_bytes(found)
     data = next((record for name, record in zip(names, records, strict=True) if name.endswith("/data.pkl")), None)
@@ -154,7 +165,9 @@ class set_default_mmap_options:
 
     def __init__(self, flags):
         if flags not in (MAP_PRIVATE, MAP_SHARED):
-            raise ValueError(f"Invalid argument in function set_default_mmap_options, expected mmap.MAP_PRIVATE or mmap.MAP_SHARED, but got {flags}")
+            raise ValueError(
+                f"Invalid argument in function set_default_mmap_options, expected mmap.MAP_PRIVATE or mmap.MAP_SHARED, but got {flags}"
+            )
         if flags == MAP_SHARED:
             raise ValueError("set_default_mmap_options(): MAP_SHARED is not supported; use MAP_PRIVATE")
 

@@ -87,7 +87,9 @@ def from_scipy(array):
     if kind not in ("coo", *_MAKERS):
         array, kind = array.tocsr(), "csr"
     if kind == "coo":
-        return _at([from_numpy(index) for index in getattr(array, "coords", None) or (array.row, array.col)], from_numpy(array.data), array.shape)
+        return _at(
+            [from_numpy(index) for index in getattr(array, "coords", None) or (array.row, array.col)], from_numpy(array.data), array.shape
+        )
     starts, indices, values = map(from_numpy, (array.indptr, array.indices, array.data))
     used = max(0, int(starts[-1])) if len(starts) else 0  # SciPy's arrays may have extra capacity
     indices, values = indices[:used], values[:used]
@@ -157,7 +159,11 @@ class _Legacy(type):
 def _legacy_class(name):
     """Returns the class torch.sparse.FloatTensor, ..."""
     dtype = _create.LEGACY[name]
-    return _Legacy(f"{name}Tensor", (), {"dtype": dtype, "__module__": "libtensor.sparse", "__doc__": f"Makes sparse COO tensors of dtype {dtype}."})
+    return _Legacy(
+        f"{name}Tensor", (), {"dtype": dtype, "__module__": "libtensor.sparse", "__doc__": f"Makes sparse COO tensors of dtype {dtype}."}
+    )
 
 
-globals().update({f"{name}Tensor": _legacy_class(name) for name in ["BFloat16", "Byte", "Char", "Double", "Float", "Half", "Int", "Long", "Short"]})
+globals().update(
+    {f"{name}Tensor": _legacy_class(name) for name in ["BFloat16", "Byte", "Char", "Double", "Float", "Half", "Int", "Long", "Short"]}
+)

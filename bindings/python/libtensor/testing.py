@@ -79,7 +79,12 @@ def difference(actual, expected, where, options):
             return f"The length of the sequences mismatch{where}: {len(actual)} != {len(expected)}"
         found = (difference(a, e, f"{where} at item [{i}]", options) for i, (a, e) in enumerate(zip(actual, expected, strict=True)))
         return next(filter(None, found), "")
-    if not isinstance(actual, Tensor) and not isinstance(expected, Tensor) and options["rtol"] is None and type(actual) is not type(expected):
+    if (
+        not isinstance(actual, Tensor)
+        and not isinstance(expected, Tensor)
+        and options["rtol"] is None
+        and type(actual) is not type(expected)
+    ):
         raise TypeError(f"assert_close(): {type(actual).__name__} and {type(expected).__name__} cannot be compared{where}")
     return tensor_difference(as_operand(actual), as_operand(expected), where, options)
 
@@ -110,7 +115,9 @@ def tensor_difference(actual, expected, where, options):
     actual, expected = actual.to(common), expected.to(common).to(actual.device)
     if common in _dtypes.FLOAT8:
         if rtol or atol:
-            return f"rtol={rtol} and atol={atol} are not supported for {common}, which is compared by its bits{where}; use rtol=0 and atol=0"
+            return (
+                f"rtol={rtol} and atol={atol} are not supported for {common}, which is compared by its bits{where}; use rtol=0 and atol=0"
+            )
         close = _f.eq(actual.view(_dtypes.uint8), expected.view(_dtypes.uint8))
     elif rtol == 0 and atol == 0 and not common.is_floating_point and not common.is_complex:
         close = _f.eq(actual, expected)
@@ -123,17 +130,21 @@ def tensor_difference(actual, expected, where, options):
     n = close.numel()
     head = "Scalars" if not close.dim() else "Tensor-likes"
     share = f"\nMismatched elements: {len(wrong)} / {n} ({100 * len(wrong) / n:.1f}%)" if close.dim() else ""
-    return f"{head} are not close{where}!\n{share}\nFirst difference: {a} and {e} at flat index {wrong[0]} (allowed: rtol={rtol}, atol={atol})"
+    return (
+        f"{head} are not close{where}!\n{share}\nFirst difference: {a} and {e} at flat index {wrong[0]} (allowed: rtol={rtol}, atol={atol})"
+    )
 
 
-def make_tensor(*shape, dtype, device, low=None, high=None, requires_grad=False, noncontiguous=False, exclude_zero=False, memory_format=None):
+def make_tensor(
+    *shape, dtype, device, low=None, high=None, requires_grad=False, noncontiguous=False, exclude_zero=False, memory_format=None
+):
     """Returns a tensor of random values, drawn uniformly from [low, high).
 
-    Defaults: [0, 2) for bool, [0, 10) for unsigned integers, [-9, 10) for signed ones, [-9, 9) for floating-point and complex dtypes (real and
-    imaginary part). A bound that the dtype cannot represent is replaced by its least or greatest finite value.
+    Defaults: [0, 2) for bool, [0, 10) for unsigned integers, [-9, 10) for signed ones, [-9, 9) for floating-point and complex dtypes (real
+    and imaginary part). A bound that the dtype cannot represent is replaced by its least or greatest finite value.
 
-    shape: sizes, or one sequence of them. noncontiguous: every second element of a storage twice as large. exclude_zero: replaces 0 by 1, or by
-    the least normal value of a floating-point dtype.
+    shape: sizes, or one sequence of them. noncontiguous: every second element of a storage twice as large. exclude_zero: replaces 0 by 1,
+    or by the least normal value of a floating-point dtype.
 
     Raises ValueError if low is not less than high, for NaN, for requires_grad=True with an integral dtype, and if both noncontiguous and
     memory_format are given; TypeError for quantized dtypes.
@@ -142,7 +153,9 @@ def make_tensor(*shape, dtype, device, low=None, high=None, requires_grad=False,
     real = dtype.to_real() if dtype.is_complex else dtype
     fractional = real.is_floating_point
     if noncontiguous and memory_format is not None:
-        raise ValueError(f"The parameters `noncontiguous` and `memory_format` are mutually exclusive, but got {noncontiguous=} and {memory_format=}")
+        raise ValueError(
+            f"The parameters `noncontiguous` and `memory_format` are mutually exclusive, but got {noncontiguous=} and {memory_format=}"
+        )
     if requires_grad and not fractional:
         raise ValueError(f"`requires_grad=True` is not supported for boolean and integral dtypes, but got {dtype=}")
     low, high = interval(real, low, high)
@@ -182,7 +195,9 @@ def interval(dtype, low, high):
     elif low >= high:
         raise ValueError(f"`low` must be less than `high`, but got {low} >= {high}")
     if high < least or low > most or not dtype.is_floating_point and low >= most:
-        raise ValueError(f"The value interval specified by `low` and `high` is [{low}, {high}), but {dtype} only supports [{least}, {most})")
+        raise ValueError(
+            f"The value interval specified by `low` and `high` is [{low}, {high}), but {dtype} only supports [{least}, {most})"
+        )
     low, high = max(low, least), min(high, most)
     return (low, high) if dtype.is_floating_point else (math.ceil(low), math.ceil(high))
 

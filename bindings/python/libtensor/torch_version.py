@@ -7,7 +7,9 @@ from typing import Any
 
 __all__ = ["TorchVersion"]
 
-PATTERN = re.compile(r"v?(?P<release>\d+(?:\.\d+)*)[-_.]?(?:(?P<pre>a|alpha|b|beta|c|rc|pre|preview)[-_.]?(?P<number>\d*))?(?P<rest>.*)", re.I | re.S)
+PATTERN = re.compile(
+    r"v?(?P<release>\d+(?:\.\d+)*)[-_.]?(?:(?P<pre>a|alpha|b|beta|c|rc|pre|preview)[-_.]?(?P<number>\d*))?(?P<rest>.*)", re.I | re.S
+)
 STAGES = {"a": 0, "alpha": 0, "b": 1, "beta": 1, "c": 2, "rc": 2, "pre": 2, "preview": 2}
 FINAL = 3
 
@@ -15,7 +17,9 @@ FINAL = 3
 def parse(version: str) -> tuple[Any, ...] | None:
     """Returns a key that orders versions as PEP 440 does; None for a string that is not a version."""
     found = PATTERN.fullmatch(version.strip())
-    rest = found and re.fullmatch(r"(?:[-_.]?post[-_.]?(\d*))?(?:[-_.]?dev[-_.]?(\d*))?(?:\+([a-z0-9]+(?:[-_.][a-z0-9]+)*))?", found["rest"], re.I)
+    rest = found and re.fullmatch(
+        r"(?:[-_.]?post[-_.]?(\d*))?(?:[-_.]?dev[-_.]?(\d*))?(?:\+([a-z0-9]+(?:[-_.][a-z0-9]+)*))?", found["rest"], re.I
+    )
     if not found or not rest:
         return None
     release = tuple(map(int, found["release"].split(".")))
@@ -25,7 +29,13 @@ def parse(version: str) -> tuple[Any, ...] | None:
     stage = STAGES[found["pre"].lower()] if found["pre"] else -1 if dev is not None and post is None else FINAL
     labels = re.split(r"[-_.]", local.lower()) if local else []
     return (
-        *(release, stage, int(found["number"] or 0), -1 if post is None else int(post or 0), float("inf") if dev is None else int(dev or 0)),
+        *(
+            release,
+            stage,
+            int(found["number"] or 0),
+            -1 if post is None else int(post or 0),
+            float("inf") if dev is None else int(dev or 0),
+        ),
         tuple((1, int(label), "") if label.isdigit() else (0, 0, label) for label in labels),
     )
 

@@ -11,7 +11,19 @@ from . import device as _device
 from ._storages.storage import UntypedStorage
 from ._storages.typed_storage import TypedStorage
 
-__all__ = ["BoolLikeType", "Device", "FileLike", "FloatLikeType", "IntLikeType", "Number", "PySymType", "Storage", "SymBool", "SymFloat", "SymInt"]
+__all__ = [
+    "BoolLikeType",
+    "Device",
+    "FileLike",
+    "FloatLikeType",
+    "IntLikeType",
+    "Number",
+    "PySymType",
+    "Storage",
+    "SymBool",
+    "SymFloat",
+    "SymInt",
+]
 __all__ += ["Size", "Tensor", "py_sym_types"]
 
 _int, _float, _bool, _str, _bytes, _complex = builtins.int, builtins.float, builtins.bool, builtins.str, builtins.bytes, builtins.complex

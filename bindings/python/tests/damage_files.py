@@ -95,7 +95,10 @@ def damage(data, chance):
 def rezipped(data, chance):
     """Damages a record of an archive and puts its checksum right, so that what reads the record is reached."""
     out = io.BytesIO()
-    with zipfile.ZipFile(io.BytesIO(data)) as old, zipfile.ZipFile(out, "w", chance.choice((zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED))) as new:
+    with (
+        zipfile.ZipFile(io.BytesIO(data)) as old,
+        zipfile.ZipFile(out, "w", chance.choice((zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED))) as new,
+    ):
         names = old.namelist()
         hit = chance.choice([name for name in names if name.endswith((".pkl", ".npy"))] or names)
         for name in names:

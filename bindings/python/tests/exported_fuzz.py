@@ -1,10 +1,10 @@
-"""Loads and runs mutated exported programs: exported_fuzz.py COUNT [SEED] [FILE...]. Every mutation is an error or a run; prints their numbers.
+"""Loads and runs mutated exported programs: exported_fuzz.py COUNT [SEED] [FILE...]. Every mutation is an error or a run; prints their
+numbers.
 
-With the first argument --python, programs are also printed and decomposed in Python, where every error must be a RuntimeError, or an OSError of load.
-A crash ends the process. So does a load or run that takes more than a second of processor time or does not end, and a load that takes more memory
-than 16 times the file and 4 MB. Endless loops of programs are interrupted by a signal. The last mutation is in the file /tmp/exported_fuzz.SEED.
-Files are archives of small programs; without any, programs with all kinds of nodes are generated.
-"""
+With the first argument --python, programs are also printed and decomposed in Python, where every error must be a RuntimeError, or an
+OSError of load. A crash ends the process. So does a load or run that takes more than a second of processor time or does not end, and a load
+that takes more memory than 16 times the file and 4 MB. Endless loops of programs are interrupted by a signal. The last mutation is in the
+file /tmp/exported_fuzz.SEED. Files are archives of small programs; without any, programs with all kinds of nodes are generated."""
 
 import contextlib
 import copy
@@ -56,7 +56,12 @@ def examples():
     ]
     weights = [("p", "parameter", "p", w.meta("float32", [4, 4])), ("q", "parameter", "q", w.meta("float32", [4])), ("n", "buffer", "n", n)]
     values = dict.fromkeys(("h", "r", "d", "y"), x) | {name: w.meta("float32", [w.symbol("s0"), 2]) for name in ("a", "b")}
-    values |= {"m": w.meta("float32", [2]), "i": w.meta("int64", [2]), "c": w.meta("float32", [w.symbol("s0"), 8]), "s": w.meta("float32", [])}
+    values |= {
+        "m": w.meta("float32", [2]),
+        "i": w.meta("int64", [2]),
+        "c": w.meta("float32", [w.symbol("s0"), 8]),
+        "s": w.meta("float32", []),
+    }
     values |= {"z": w.meta("float32", [f"FloorDiv({w.symbol('s0')}, Integer(2))", 3]), "g": w.meta("bool", []), "more": n}
     outputs, ranges = ["y", "m", "z", w.sym("half"), None], {"s0": {"min_val": 2, "max_val": None}}
     text = w.model({"x": x, "k": None}, nodes, outputs, weights=weights, ranges=ranges, values=values)
@@ -64,9 +69,15 @@ def examples():
     yield w.archive(text, records, weights=[("p", "weight_0", weights[0][3]), ("q", "weight_1", weights[1][3]), ("n", "weight_2", n)])
     inner = w.subgraph("inner", ["a"], [w.aten("exp.default", "b", "a")], ["b"])
     nodes = [w.node("torch.ops.higher_order.wrap_with_set_grad_enabled", "e", False, inner, "x"), w.aten("item.default", [w.sym("v")], "t")]
-    nodes += [w.node("_operator.pow", [w.sym("v2")], w.sym("v"), 2), w.aten("full.default", "f", ["v2"], 1.0), w.aten("t.default", "y", "e")]
+    nodes += [
+        w.node("_operator.pow", [w.sym("v2")], w.sym("v"), 2),
+        w.aten("full.default", "f", ["v2"], 1.0),
+        w.aten("t.default", "y", "e"),
+    ]
     mutations = [("user_input_mutation", "e", "user_input_name", "x")]
-    text = w.model({"x": w.meta("float32", [2, 3]), "t": n}, nodes, ["y", "f"], mutations=mutations, constants=[("flag", {"as_bool": True})])
+    text = w.model(
+        {"x": w.meta("float32", [2, 3]), "t": n}, nodes, ["y", "f"], mutations=mutations, constants=[("flag", {"as_bool": True})]
+    )
     yield w.archive(text)
     test = w.subgraph("test", ["i", "v", "k"], [w.aten("lt.Scalar", "c", "i", 3)], ["c"])
     body = w.subgraph("body", ["i", "v", "k"], [w.aten("add.Tensor", "n", "i", 1), w.aten("mul.Tensor", "d", "v", "k")], ["n", "d"])
@@ -90,10 +101,16 @@ def examples():
     nodes = [
         w.node("torch.ops.higher_order.auto_functionalized_v2", [w.tensor("a"), w.tensor("b"), w.tensor("c")], write, **views),
         w.node(
-            "torch.ops.higher_order.auto_functionalized", [w.tensor("d"), w.tensor("e"), w.tensors("f", "g")], write, x="y", ys=w.tensors("b", "c")
+            "torch.ops.higher_order.auto_functionalized",
+            [w.tensor("d"), w.tensor("e"), w.tensors("f", "g")],
+            write,
+            x="y",
+            ys=w.tensors("b", "c"),
         ),
     ]
-    yield w.archive(w.model({"x": w.meta("float32", [3, 4]), "y": part}, nodes, ["a", "d", "e", "f", "g"], values={"a": scalar, "d": scalar}))
+    yield w.archive(
+        w.model({"x": w.meta("float32", [3, 4]), "y": part}, nodes, ["a", "d", "e", "f", "g"], values={"a": scalar, "d": scalar})
+    )
 
 
 class Module(torch.nn.Module):
@@ -128,14 +145,38 @@ def exported():
 INTEGERS = [0, 1, -1, 2, 3, 5, 7, 8, 31, 255, 2**31, -(2**31), 2**62, 2**63 - 1, -(2**63), 2**64, 10**30]
 TARGETS = [f"torch.ops.{op}" for op in torch.export.default_decompositions()] + ["torch.ops.aten.add_.Tensor", "torch.ops.aten.mul.out"]
 TARGETS += [
-    f"torch.ops.aten.{name}" for name in ("t_.default", "squeeze_.dim", "transpose.int", "unbind.int", "_foreach_add_.List", "resize_.default")
+    f"torch.ops.aten.{name}"
+    for name in ("t_.default", "squeeze_.dim", "transpose.int", "unbind.int", "_foreach_add_.List", "resize_.default")
 ]
-TARGETS += ["_operator.pow", "_operator.truediv", "torch.ops.higher_order.cond", "torch.ops.aten.copy_.default", "torch.ops.aten.split.sizes"]
+TARGETS += [
+    "_operator.pow",
+    "_operator.truediv",
+    "torch.ops.higher_order.cond",
+    "torch.ops.aten.copy_.default",
+    "torch.ops.aten.split.sizes",
+]
 HINTS = [None, {"as_int": 4}, {"as_int": -4}, {"as_bool": True}]
 EXPRESSIONS = [w.symbol("s0"), w.symbol("abs"), w.symbol("if"), "Symbol(s0)", "Symbol('s0'", "Integer('1')", "Integer(True)", "Pow()"]
-EXPRESSIONS += ["Pow(Integer(9), Pow(Integer(9), Integer(99999)))", f"FloorDiv({w.symbol('s0')}, Integer(0))", f"Pow({w.symbol('s0')}, Integer(-1))"]
-EXPRESSIONS += [f"Integer({10**40})", f"Integer({2**63 - 1})", f"Where({w.symbol('s0')}, Integer(1))", "Max()", "x.y(Integer(1))", "Add(*Integer(1))"]
-EXPRESSIONS += ["Pow(" * 40 + w.symbol("s0") + ", Integer(60))" * 40, "Add(" * 300 + "Integer(1)" + ")" * 300, "\ud800", "Symbol('\ud800')", "s0 + 1"]
+EXPRESSIONS += [
+    "Pow(Integer(9), Pow(Integer(9), Integer(99999)))",
+    f"FloorDiv({w.symbol('s0')}, Integer(0))",
+    f"Pow({w.symbol('s0')}, Integer(-1))",
+]
+EXPRESSIONS += [
+    f"Integer({10**40})",
+    f"Integer({2**63 - 1})",
+    f"Where({w.symbol('s0')}, Integer(1))",
+    "Max()",
+    "x.y(Integer(1))",
+    "Add(*Integer(1))",
+]
+EXPRESSIONS += [
+    "Pow(" * 40 + w.symbol("s0") + ", Integer(60))" * 40,
+    "Add(" * 300 + "Integer(1)" + ")" * 300,
+    "\ud800",
+    "Symbol('\ud800')",
+    "s0 + 1",
+]
 EXPRESSIONS += [
     f"Mod(Integer(7), Add({w.symbol('s0')}, Mul(Integer(-1), {w.symbol('s0')})))",
     f"FloorDiv({w.symbol('s0')})",
@@ -213,7 +254,9 @@ def mutate(data, rng):
         changed = bytearray(records[name])
         for _ in range(rng.choice((1, 1, 2, 8))):
             at = rng.randrange(len(changed) + 1)
-            changed[at : at + rng.randrange(3)] = rng.choice((b"", b"{", b"]", b'"', b",", b"[" * 500, b"9" * 30, bytes([rng.randrange(256)])))
+            changed[at : at + rng.randrange(3)] = rng.choice(
+                (b"", b"{", b"]", b'"', b",", b"[" * 500, b"9" * 30, bytes([rng.randrange(256)]))
+            )
         records[name] = bytes(changed)
     if rng.random() < 0.1:
         other = rng.choice(list(records))

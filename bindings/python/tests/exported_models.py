@@ -44,7 +44,14 @@ def define():
     @model
     def convolutions():
         torch.manual_seed(0)
-        layers = [nn.Conv2d(3, 8, 3, padding=1), nn.BatchNorm2d(8), nn.ReLU(), nn.MaxPool2d(2), nn.Conv2d(8, 16, 3, stride=2), nn.GroupNorm(4, 16)]
+        layers = [
+            nn.Conv2d(3, 8, 3, padding=1),
+            nn.BatchNorm2d(8),
+            nn.ReLU(),
+            nn.MaxPool2d(2),
+            nn.Conv2d(8, 16, 3, stride=2),
+            nn.GroupNorm(4, 16),
+        ]
         layers += [nn.SiLU(), nn.AdaptiveAvgPool2d(1), nn.Flatten(), nn.Linear(16, 5)]
         return nn.Sequential(*layers).eval(), (torch.randn(2, 3, 16, 16),), {}, ({0: Dim("b")},)
 
@@ -189,7 +196,22 @@ def define():
     @model
     def pointwise():
         def function(x):
-            found = [x.sin(), x.exp(), x.abs().sqrt(), x.sigmoid(), x.tanh(), x.erf(), x.pow(2), x**3, 2**x, 1 / x, x // 2, x % 2, -x, x.clamp(-1, 1)]
+            found = [
+                x.sin(),
+                x.exp(),
+                x.abs().sqrt(),
+                x.sigmoid(),
+                x.tanh(),
+                x.erf(),
+                x.pow(2),
+                x**3,
+                2**x,
+                1 / x,
+                x // 2,
+                x % 2,
+                -x,
+                x.clamp(-1, 1),
+            ]
             found += [x.round(), torch.atan2(x, x + 1), F.gelu(x), F.softplus(x), F.hardswish(x), F.mish(x), F.elu(x), F.leaky_relu(x, 0.1)]
             found += [x.logsumexp(-1, keepdim=True).expand_as(x), F.softmax(x, -1), F.log_softmax(x, -1), F.normalize(x, dim=-1)]
             return torch.stack(found), x > 0, (x > 0) & (x < 1), ~(x > 0), x.int(), x.to(torch.float64), x.half().float(), x.long().float()
@@ -222,7 +244,12 @@ def define():
             y = self.leave(torch.cat([a, self.up(self.down(a).relu())], 1))
             larger = F.interpolate(a, scale_factor=2, mode="bilinear", align_corners=False), F.interpolate(a, size=(5, 7))
             grid = F.affine_grid(torch.eye(2, 3)[None].expand(x.size(0), -1, -1), list(a.shape), align_corners=False)
-            rest = F.pad(a, (1, 1, 2, 2), mode="reflect"), F.avg_pool2d(a, 2), F.pixel_shuffle(a, 2), F.grid_sample(a, grid, align_corners=False)
+            rest = (
+                F.pad(a, (1, 1, 2, 2), mode="reflect"),
+                F.avg_pool2d(a, 2),
+                F.pixel_shuffle(a, 2),
+                F.grid_sample(a, grid, align_corners=False),
+            )
             return y, *larger, *rest
 
     @model

@@ -111,7 +111,9 @@ def structure(inputs, outputs, keywords=()):
     return json.dumps([1, spec([positional, named])]), json.dumps([1, result])
 
 
-def model(inputs, nodes, outputs, *, weights=(), ranges=None, specs=None, mutations=(), constants=(), version=(8, 20), values=None, guards=()):
+def model(
+    inputs, nodes, outputs, *, weights=(), ranges=None, specs=None, mutations=(), constants=(), version=(8, 20), values=None, guards=()
+):
     """Returns the JSON of a program.
 
     `inputs` is a dict of a TensorMeta, or None for an int, by name; `weights` has (name of the value, kind, name, TensorMeta); `mutations`
@@ -120,7 +122,8 @@ def model(inputs, nodes, outputs, *, weights=(), ranges=None, specs=None, mutati
     described = {name: x for name, x in inputs.items() if x is not None} | {value: x for value, _, _, x in weights} | (values or {})
     fields = {"parameter": "parameter_name", "buffer": "buffer_name", "tensor_constant": "tensor_constant_name"}
     input_specs = [
-        {kind: {"arg": {"name": value}, fields[kind]: name} | ({"persistent": True} if kind == "buffer" else {})} for value, kind, name, _ in weights
+        {kind: {"arg": {"name": value}, fields[kind]: name} | ({"persistent": True} if kind == "buffer" else {})}
+        for value, kind, name, _ in weights
     ]
     input_specs += [{"user_input": {"arg": tensor(name) if x is not None else sym(name)}} for name, x in inputs.items()]
     input_specs += [{"constant_input": {"name": name, "value": value}} for name, value in constants]
@@ -149,7 +152,10 @@ def archive(text, records=(), *, weights=(), align=64, compress=False):
     """Returns the bytes of an archive. `records` has (path, bytes) of weights, `weights` (name, path, TensorMeta)."""
     config = {"config": {name: {"path_name": path, "is_param": True, "use_pickle": False, "tensor_meta": x} for name, path, x in weights}}
     files = [("data/weights/" + path, data) for path, data in records]
-    files += [("data/weights/model_weights_config.json", json.dumps(config)), ("data/constants/model_constants_config.json", '{"config": {}}')]
+    files += [
+        ("data/weights/model_weights_config.json", json.dumps(config)),
+        ("data/constants/model_constants_config.json", '{"config": {}}'),
+    ]
     files.append(("models/model.json", text if isinstance(text, (str, bytes)) else json.dumps(text)))
     files += [("archive_format", "pt2"), ("archive_version", "0"), ("byteorder", "little")]
     out = io.BytesIO()

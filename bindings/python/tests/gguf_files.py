@@ -107,8 +107,12 @@ def dequantized(kind, blocks):
         x = half(0) * (nibbles(b[..., -16:]) + 16 * fifth) + (half(2) if kind == "Q5_1" else -16 * half(0))
     elif kind in ("Q4_K", "Q5_K"):
         packed = b[..., 4:16].astype(numpy.int64)
-        scales = numpy.stack([packed[..., j] & 63 if j < 4 else packed[..., j + 4] & 15 | packed[..., j - 4] >> 6 << 4 for j in range(8)], -1)
-        least = numpy.stack([packed[..., j + 4] & 63 if j < 4 else packed[..., j + 4] >> 4 | packed[..., j] >> 6 << 4 for j in range(8)], -1)
+        scales = numpy.stack(
+            [packed[..., j] & 63 if j < 4 else packed[..., j + 4] & 15 | packed[..., j - 4] >> 6 << 4 for j in range(8)], -1
+        )
+        least = numpy.stack(
+            [packed[..., j + 4] & 63 if j < 4 else packed[..., j + 4] >> 4 | packed[..., j] >> 6 << 4 for j in range(8)], -1
+        )
         q = nibbles(b[..., -128:].reshape(*b.shape[:-1], 4, 32)).reshape(*b.shape[:-1], 8, 32)
         if kind == "Q5_K":
             q += 16 * (b[..., None, 16:48] >> numpy.arange(8)[:, None] & 1)

@@ -33,7 +33,9 @@ INTEGER = "bitwise_and bitwise_or bitwise_xor left_shift right_shift gcd lcm"
 OF_ALL = """sum prod mean std var min max amin amax ptp median nansum nanprod nanmean nanstd nanvar nanmin nanmax nanmedian argmin argmax
 nanargmin nanargmax"""
 RUNNING = "cumsum cumprod nancumsum nancumprod"
-PLACES = "atleast_1d atleast_2d atleast_3d ravel transpose squeeze flip fliplr flipud copy zeros_like ones_like argwhere nonzero flatnonzero"
+PLACES = (
+    "atleast_1d atleast_2d atleast_3d ravel transpose squeeze flip fliplr flipud copy zeros_like ones_like argwhere nonzero flatnonzero"
+)
 
 CALLS = [
     *(f"np.{name}({x})" for name in UNARY.split() for x in "ab"),
@@ -242,7 +244,22 @@ CALLS = [
     "np.frombuffer(b'ab', 'u1', like=v)",
     *(
         f"np.linalg.{name}(s)"
-        for name in ["det", "slogdet", "inv", "pinv", "cholesky", "eig", "eigh", "eigvals", "eigvalsh", "svd", "qr", "matrix_rank", "cond", "norm"]
+        for name in [
+            "det",
+            "slogdet",
+            "inv",
+            "pinv",
+            "cholesky",
+            "eig",
+            "eigh",
+            "eigvals",
+            "eigvalsh",
+            "svd",
+            "qr",
+            "matrix_rank",
+            "cond",
+            "norm",
+        ]
     ),
     "np.linalg.qr(s, 'r')",
     "np.nan_to_num(w, True, 3)",
@@ -292,7 +309,13 @@ if VERSION >= (2, 0):
             "np.linalg.outer(v, v)",
             "np.linalg.trace(s)",
         ),
-        *("np.linalg.diagonal(s)", "np.linalg.cross(a, a)", "np.linalg.matmul(s, s)", "np.linalg.vecdot(v, v)", "np.linalg.tensordot(s, s)"),
+        *(
+            "np.linalg.diagonal(s)",
+            "np.linalg.cross(a, a)",
+            "np.linalg.matmul(s, s)",
+            "np.linalg.vecdot(v, v)",
+            "np.linalg.tensordot(s, s)",
+        ),
     ]
 if VERSION >= (2, 1):
     CALLS += ["np.cumulative_sum(v, include_initial=True)", "np.cumulative_prod(v)", "np.unstack(a)"]

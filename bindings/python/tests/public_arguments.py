@@ -1,9 +1,8 @@
 """Calls of PyTorch's public names with generic arguments, and a description of their results. Runs under PyTorch and under libtensor.
 
-As a program under PyTorch, `python public_arguments.py`, it writes public_values.json: for each public name of public_calls.json up to three
-calls that PyTorch answers, with the answers. A call whose answer is not the same in a second process is left out. Names that the file has already
-are not recorded again.
-"""
+As a program under PyTorch, `python public_arguments.py`, it writes public_values.json: for each public name of public_calls.json up to
+three calls that PyTorch answers, with the answers. A call whose answer is not the same in a second process is left out. Names that the file
+has already are not recorded again."""
 
 import contextlib
 import enum
@@ -83,9 +82,23 @@ HINTS = {
         ["in_channels", "in_features", "in1_features", "num_features", "input_size", "d_model", "embed_dim", "num_embeddings", "C_in"], "2"
     ),
     **dict.fromkeys(
-        ["out_channels", "out_features", "in2_features", "hidden_size", "kernel_size", "groups_out", "M", "window_length", "n", "upscale_factor"], "3"
+        [
+            "out_channels",
+            "out_features",
+            "in2_features",
+            "hidden_size",
+            "kernel_size",
+            "groups_out",
+            "M",
+            "window_length",
+            "n",
+            "upscale_factor",
+        ],
+        "3",
     ),
-    **dict.fromkeys(["step_size", "total_iters", "T_max", "T_0", "nhead", "num_heads", "num_groups", "num_layers", "batch_size", "n_power"], "2"),
+    **dict.fromkeys(
+        ["step_size", "total_iters", "T_max", "T_0", "nhead", "num_heads", "num_groups", "num_layers", "batch_size", "n_power"], "2"
+    ),
     **dict.fromkeys(["optimizer"], "g"),
     **dict.fromkeys(["milestones", "size", "sizes", "shape", "output_size", "unflattened_size", "normalized_shape"], "ii"),
     **dict.fromkeys(["lr_lambda", "fn", "f", "func", "function", "forward"], "f"),
@@ -96,7 +109,9 @@ HINTS = {
     **dict.fromkeys(["base_constraint", "constraint"], "ct"),
     **dict.fromkeys(["reinterpreted_batch_ndims", "dim", "axis", "offset", "index", "dim0", "src", "sorted", "start"], "0"),
     **dict.fromkeys(["dim1", "total_steps", "end"], "3"),
-    **dict.fromkeys(["inputs", "input", "self", "tensor", "x", "a", "A", "target", "other", "mat1", "data", "tensors", "input1", "outputs"], "x"),
+    **dict.fromkeys(
+        ["inputs", "input", "self", "tensor", "x", "a", "A", "target", "other", "mat1", "data", "tensors", "input1", "outputs"], "x"
+    ),
     **dict.fromkeys(["v", "vec"], "x"),
     **dict.fromkeys(["module", "model", "mod"], "m"),
     **dict.fromkeys(["parameters", "params", "parameters_and_names"], "ww"),
@@ -110,7 +125,35 @@ HINTS = {
     **dict.fromkeys(["drop_last", "requires_grad", "mode", "enabled"], "t"),
 }
 ONE = list(ATOMS)[:40]
-TWO = ["x", "s", "v", "i", "j", "b", "c", "p", "l", "m", "xx", "ww", "ii", "0", "2", "3", "h", "n", "u", "z", "f", "k", "o", "g", "d", "ds", "tt"]
+TWO = [
+    "x",
+    "s",
+    "v",
+    "i",
+    "j",
+    "b",
+    "c",
+    "p",
+    "l",
+    "m",
+    "xx",
+    "ww",
+    "ii",
+    "0",
+    "2",
+    "3",
+    "h",
+    "n",
+    "u",
+    "z",
+    "f",
+    "k",
+    "o",
+    "g",
+    "d",
+    "ds",
+    "tt",
+]
 THREE = ["x", "v", "i", "p", "l", "s", "m", "xx", "ii", "0", "2", "3", "h", "f", "z"]
 FOUR = ["x", "i", "p", "l", "0", "2", "3"]
 # Functions that change the process, and those whose results are memory that is not initialized.
@@ -118,7 +161,14 @@ CHANGES = re.compile(
     r"(_?set_|use_|enable_|seed$|manual_seed|empty|resize|new_empty|fork$|clear_|get_num_interop|get_num_threads|get_default|.*(empty|resize|Tensor$))"
 )
 # Modules of calls that leave the process, or wait for others.
-SKIPPED = ("torch.distributed", "torch.distributed.rpc", "torch.multiprocessing", "torch.utils.benchmark", "torch.utils.cpp_extension", "torch.hub")
+SKIPPED = (
+    "torch.distributed",
+    "torch.distributed.rpc",
+    "torch.multiprocessing",
+    "torch.utils.benchmark",
+    "torch.utils.cpp_extension",
+    "torch.hub",
+)
 KEPT = 3  # calls of a name
 MOST = 64  # elements of a tensor that is compared in value
 SECONDS = 0.7  # for a name
@@ -142,11 +192,15 @@ def build(names):
     def make_scalar(*inputs):
         return sum((t * t).sum() for t in inputs)
 
-    return [eval(ATOMS[name], {"torch": torch, "make_scalar": make_scalar, "io": io, "double": double, "make_module": make_module}) for name in names]
+    return [
+        eval(ATOMS[name], {"torch": torch, "make_scalar": make_scalar, "io": io, "double": double, "make_module": make_module})
+        for name in names
+    ]
 
 
 def describe(value, depth=0):
-    """Returns a description of a value in the types of JSON: for tensors dtype, shape and elements, for other objects the class and attributes."""
+    """Returns a description of a value in the types of JSON: for tensors dtype, shape and elements, for other objects the class and
+    attributes."""
     import torch
 
     if value is None or isinstance(value, bool | str):
@@ -359,7 +413,9 @@ def record_part(part):
     module, names = part
     first = record_module(module, names)
     second = replay(module, {name: [c[0] for c in calls] for name, calls in first.items()})
-    kept = {name: [c for c, other in zip(calls, second.get(name, []), strict=False) if is_same(c[1], other)] for name, calls in first.items()}
+    kept = {
+        name: [c for c, other in zip(calls, second.get(name, []), strict=False) if is_same(c[1], other)] for name, calls in first.items()
+    }
     return {name: calls for name, calls in kept.items() if calls}
 
 

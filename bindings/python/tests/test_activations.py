@@ -50,7 +50,9 @@ def test_gelu_has_two_forms():
         F.gelu(x, approximate="erf")
 
 
-@pytest.mark.parametrize("name", ["gelu", "silu", "mish", "softplus", "tanhshrink", "elu", "celu", "selu", "logsigmoid", "hardswish", "softsign"])
+@pytest.mark.parametrize(
+    "name", ["gelu", "silu", "mish", "softplus", "tanhshrink", "elu", "celu", "selu", "logsigmoid", "hardswish", "softsign"]
+)
 def test_derivatives_are_those_of_differences(name):
     x = torch.tensor([-3.5, -1.2, -0.1, 0.3, 1.7, 4.2], dtype=torch.float64, requires_grad=True)
     assert torch.autograd.gradcheck(getattr(F, name), (x,))

@@ -233,7 +233,12 @@ def test_promotion_is_rejected_without_tensors_and_beyond_the_dtype():
 
 # ------------------------------------------------------------------------------------------------ each element, with NumPy
 
-NUMBERS = {"bool": [False, True], "int": [-128, -7, -1, 0, 1, 2, 5, 127], "uint": [0, 1, 2, 5, 127, 255], "float": [-inf, -2.5, -1.5, -0.5, -0.0]}
+NUMBERS = {
+    "bool": [False, True],
+    "int": [-128, -7, -1, 0, 1, 2, 5, 127],
+    "uint": [0, 1, 2, 5, 127, 255],
+    "float": [-inf, -2.5, -1.5, -0.5, -0.0],
+}
 NUMBERS["float"] += [0.0, 0.25, 0.5, 1.0, 2.5, 3.0, inf, nan]
 NUMBERS["complex"] = [complex(a, b) for a, b in itertools.product((-2.5, -0.5, 0.0, 1.0, 3.0), repeat=2)]
 ONE = {
@@ -537,7 +542,12 @@ def test_asarray_shares_and_copies():
     copied = xp.asarray(x, copy=True)
     assert copied is not x and copied.data_ptr() != x.data_ptr() and copied.tolist() == x.tolist()
     array = np.arange(3)
-    assert xp.asarray(array).data_ptr() == xp.asarray(array, copy=False).data_ptr() == array.ctypes.data != xp.asarray(array, copy=True).data_ptr()
+    assert (
+        xp.asarray(array).data_ptr()
+        == xp.asarray(array, copy=False).data_ptr()
+        == array.ctypes.data
+        != xp.asarray(array, copy=True).data_ptr()
+    )
     leaf = torch.ones(2, requires_grad=True)
     assert xp.asarray(leaf * 2).requires_grad  # the autograd graph is kept
     for obj, options in ((x, {"dtype": xp.float64}), ([1], {}), (1, {}), (array, {"dtype": xp.float64})):
@@ -602,7 +612,9 @@ def test_kinds_of_dtypes(name):
 
 
 def test_kinds_of_floats_of_16_bits():
-    assert xp.isdtype(torch.bfloat16, "real floating") and xp.isdtype(torch.float16, "numeric") and not xp.isdtype(torch.float16, "integral")
+    assert (
+        xp.isdtype(torch.bfloat16, "real floating") and xp.isdtype(torch.float16, "numeric") and not xp.isdtype(torch.float16, "integral")
+    )
 
 
 @pytest.mark.parametrize("name", SIGNED + UNSIGNED + FLOATS + COMPLEX)
@@ -624,7 +636,11 @@ REJECTED = {
     "expand_dims twice at one place": (IndexError, lambda: xp.expand_dims(GRID, (0, -4)), "2 different axes of a result of 4 dimensions"),
     "expand_dims beyond": (IndexError, lambda: xp.expand_dims(GRID, (0, 9)), "2 different axes"),
     "broadcast_shapes": (ValueError, lambda: xp.broadcast_shapes((2,), (3,)), r"2\].*3\]"),
-    "vecdot of sizes that would broadcast": (ValueError, lambda: xp.vecdot(xp.ones(1), xp.ones(3)), "x1 has 1 elements along axis -1, but x2 has 3"),
+    "vecdot of sizes that would broadcast": (
+        ValueError,
+        lambda: xp.vecdot(xp.ones(1), xp.ones(3)),
+        "x1 has 1 elements along axis -1, but x2 has 3",
+    ),
     "cross of two": (ValueError, lambda: xp.linalg.cross(xp.ones(2), xp.ones(2)), "axis -1 must have size 3, not 2 in x1 and 2 in x2"),
     "sum over one axis twice": (RuntimeError, lambda: xp.sum(GRID, axis=(0, -2)), "multiple times"),
     "max of nothing": (IndexError, lambda: xp.max(t([])), "non-zero size"),

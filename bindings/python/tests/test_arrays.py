@@ -1,4 +1,5 @@
-"""What libtensor.array_api makes is an array: a tensor with the standard's operators and `size`, which stays one in every way of computing."""
+"""What libtensor.array_api makes is an array: a tensor with the standard's operators and `size`, which stays one in every way of
+computing."""
 
 import copy
 import io

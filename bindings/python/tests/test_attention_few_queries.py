@@ -38,7 +38,9 @@ def test_queries_and_keys_on_both_sides_of_blocks(queries, keys, dtype):
 
 @pytest.mark.parametrize("dtype", DTYPES)
 @pytest.mark.parametrize("queries", [1, 6, 9])
-@pytest.mark.parametrize("widths", [(1, 1), (3, 8), (8, 3), (15, 17), (16, 16), (17, 15), (31, 33), (64, 64), (80, 72), (128, 130), (129, 64)])
+@pytest.mark.parametrize(
+    "widths", [(1, 1), (3, 8), (8, 3), (15, 17), (16, 16), (17, 15), (31, 33), (64, 64), (80, 72), (128, 130), (129, 64)]
+)
 def test_widths_that_are_no_multiples_of_vectors(widths, queries, dtype):
     check(*operands(queries, 37, *widths, dtype))
 
@@ -52,7 +54,11 @@ def test_masks(mask, queries, dtype):
         check(q, k, v, causal=True)
         check(q, k[:, :4], v[:, :4], causal=True)
         return
-    m = values(queries, 300, dtype=torch.float32) if mask == "float32" and dtype != torch.float64 else MASKS.get(mask, MASKS["added"])(queries, 300)
+    m = (
+        values(queries, 300, dtype=torch.float32)
+        if mask == "float32" and dtype != torch.float64
+        else MASKS.get(mask, MASKS["added"])(queries, 300)
+    )
     check(q, k, v, m if m is None or m.dtype in (torch.bool, torch.float32) else m.to(dtype))
 
 

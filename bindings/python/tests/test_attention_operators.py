@@ -65,15 +65,19 @@ def test_tiles_match_the_full_matrix_of_weights(queries, keys, mask):
         assert close(a, b, 1e-11)
 
 
-# Sizes below and above the limits of packing, of results alone (704 columns of float32 or 352 of float64) and of gradients, with complete packed
-# panels and parts of them.
+# Sizes below and above the limits of packing, of results alone (704 columns of float32 or 352 of float64) and of gradients, with complete
+# packed panels and parts of them.
 @pytest.mark.slow
 @pytest.mark.parametrize(("dtype", "tolerance"), [(torch.float32, 1e-3), (torch.float64, 1e-11)])
 @pytest.mark.parametrize("widths", [(33, 70), (64, 96), (96, 96), (160, 192), (170, 180), (224, 224), (256, 256), (432, 416), (448, 448)])
 @pytest.mark.parametrize("mask", [*MASKS, "causal"])
 def test_any_width(widths, mask, dtype, tolerance):
     queries, keys = 137, 301
-    q, k, v = values(queries, widths[0], dtype=dtype), values(keys, widths[0], start=1, dtype=dtype), values(keys, widths[1], start=2, dtype=dtype)
+    q, k, v = (
+        values(queries, widths[0], dtype=dtype),
+        values(keys, widths[0], start=1, dtype=dtype),
+        values(keys, widths[1], start=2, dtype=dtype),
+    )
     m = None if mask == "causal" else MASKS[mask](queries, keys)
     operands = [q, k, v, m if m is None or m.dtype == torch.bool else m.to(dtype)]
     given = values(queries, widths[1], start=3)
@@ -228,7 +232,9 @@ def test_the_same_bits_for_any_number_of_threads(heads, causal):
         for n in (1, 2, 5):
             torch.set_num_threads(n)
             runs.append(
-                gradients(lambda q, k, v, m: attend(q, k, v, m, is_causal=causal), [q, k, v, mask], values(heads, 300, 24, dtype=torch.float32))
+                gradients(
+                    lambda q, k, v, m: attend(q, k, v, m, is_causal=causal), [q, k, v, mask], values(heads, 300, 24, dtype=torch.float32)
+                )
             )
     finally:
         torch.set_num_threads(before)
@@ -350,7 +356,9 @@ def test_more_keys_and_values():
     zeros = multi_head(q, k, k, 2, w, b, wo, bo, average_attn_weights=False, add_zero_attn=True)[1]
     assert zeros.shape == (2, 2, 5, 8) and close(zeros[..., :7] / zeros[..., :7].sum(-1, keepdim=True), plain)
     both = {"bias_k": values(1, 1, 8), "bias_v": values(1, 1, 8, start=1), "add_zero_attn": True, "attn_mask": values(5, 7)}
-    assert close(multi_head(q, k, k, 2, w, b, wo, bo, **both)[0], multi_head(q, k, k, 2, w, b, wo, bo, need_weights=False, **both)[0], 1e-11)
+    assert close(
+        multi_head(q, k, k, 2, w, b, wo, bo, **both)[0], multi_head(q, k, k, 2, w, b, wo, bo, need_weights=False, **both)[0], 1e-11
+    )
     static = {"static_k": values(4, 3, 4), "static_v": values(4, 3, 4, start=1)}
     assert multi_head(q, k, k, 2, w, b, wo, bo, **static)[1].shape == (2, 5, 3)
 
@@ -381,7 +389,10 @@ def test_separate_projections():
         (lambda x, w: multi_head(x, x, x, 2, w, None, w[:4], None, attn_mask=torch.zeros(3, 2)), r"sizes \[3, 3\], but has \[3, 2\]"),
         (lambda x, w: multi_head(x, x, x, 2, w, None, w[:4], None, attn_mask=torch.zeros(3, 3, 3)), r"\[4, 3, 3\]"),
         (lambda x, w: multi_head(x, x, x, 2, w, None, w[:4], None, key_padding_mask=torch.zeros(2, 4)), r"\[2, 3\].*\[2, 4\]"),
-        (lambda x, w: multi_head(x, x, x, 2, w, None, w[:4], None, key_padding_mask=torch.zeros(3)), "key_padding_mask must have 2 dimensions"),
+        (
+            lambda x, w: multi_head(x, x, x, 2, w, None, w[:4], None, key_padding_mask=torch.zeros(3)),
+            "key_padding_mask must have 2 dimensions",
+        ),
         (lambda x, w: multi_head(x, x, x, 2, w, None, w[:4], None, bias_k=x[:1, :1]), "bias_k and bias_v"),
         (lambda x, w: multi_head(x, x, x, 2, w, None, w[:4], None, static_k=x), "static_k must have sizes"),
     ],

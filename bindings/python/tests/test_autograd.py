@@ -112,7 +112,8 @@ def test_errors_of_in_place_operators():
     b.add_(1)
     with pytest.raises(
         RuntimeError,
-        match=r"modified by an inplace operation: \[torch.DoubleTensor \[2\]\], which is output 0 of Add, is at version 1; expected version 0",
+        match=r"modified by an inplace operation: \[torch.DoubleTensor \[2\]\], which is output 0 of Add, is at version 1; expected "
+        r"version 0",
     ):
         square.sum().backward()
 
@@ -243,7 +244,13 @@ def test_overwriting_a_tensor_detaches_it_from_its_graph():
     """Nothing flows back through a comparison in place, or what draws numbers."""
     a = leaf(1, 2)
     b = leaf(2, 2)
-    for change in (lambda t: t.eq_(b), lambda t: t.ge_(1), lambda t: t.logical_and_(b), lambda t: t.logical_not_(), lambda t: t.bernoulli_()):
+    for change in (
+        lambda t: t.eq_(b),
+        lambda t: t.ge_(1),
+        lambda t: t.logical_and_(b),
+        lambda t: t.logical_not_(),
+        lambda t: t.bernoulli_(),
+    ):
         changed = a * 1
         change(changed)
         assert changed.requires_grad and close(torch.autograd.grad(changed.sum(), a)[0], [0, 0])

@@ -26,7 +26,9 @@ def derivatives(program, *leaves):
     first = torch.autograd.grad((result * weights).sum(), leaves, create_graph=True)
     total = sum(((leaf * 1.7).cos() * grad).sum() for leaf, grad in zip(leaves, first, strict=True))
     second = torch.autograd.grad(total, (*leaves, weights), allow_unused=True)
-    return [torch.zeros_like(leaf) if grad is None else grad for leaf, grad in zip((*leaves, *leaves, weights), (*first, *second), strict=True)]
+    return [
+        torch.zeros_like(leaf) if grad is None else grad for leaf, grad in zip((*leaves, *leaves, weights), (*first, *second), strict=True)
+    ]
 
 
 def assert_same_derivatives(program, plain, *sizes):

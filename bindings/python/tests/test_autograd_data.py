@@ -19,14 +19,17 @@ def test_data_of_another_kind():
     x.data = torch.ones(3)
     assert x.shape == (3,) and x.dtype == torch.float32
     with pytest.raises(
-        RuntimeError, match=r"a gradient of sizes \[2\] does not match the leaf: its data was replaced after it was used, and now has sizes \[3\]"
+        RuntimeError,
+        match=r"a gradient of sizes \[2\] does not match the leaf: its data was replaced after it was used, and now has sizes \[3\]",
     ):
         y.sum().backward()
     assert x.grad is None
     (x * x).sum().backward()
     assert x.grad.tolist() == [2, 2, 2] and x.grad.dtype == torch.float32
 
-    with pytest.raises(RuntimeError, match="data set to a tensor that requires gradients must be floating point or complex dtype, not int64"):
+    with pytest.raises(
+        RuntimeError, match="data set to a tensor that requires gradients must be floating point or complex dtype, not int64"
+    ):
         x.data = torch.ones(3, dtype=torch.int64)
     assert x.dtype == torch.float32
     plain = torch.ones(2)

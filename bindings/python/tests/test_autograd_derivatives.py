@@ -72,7 +72,9 @@ def test_second_derivatives_of_products_with_zeros():
     weights = torch.tensor([1.0, 2.0, 3.0, 4.0], dtype=torch.float64)
     (recorded,) = torch.autograd.grad((torch.cumprod(x, 1) * weights).sum(), x, create_graph=True)
     assert recorded.tolist() == torch.autograd.grad((torch.cumprod(x, 1) * weights).sum(), x)[0].tolist()
-    assert torch.autograd.gradgradcheck(lambda t: torch.cumprod(t, 1), (x,)) and torch.autograd.gradgradcheck(lambda t: torch.prod(t, 1), (x,))
+    assert torch.autograd.gradgradcheck(lambda t: torch.cumprod(t, 1), (x,)) and torch.autograd.gradgradcheck(
+        lambda t: torch.prod(t, 1), (x,)
+    )
 
 
 def test_second_derivatives_with_results_that_have_none():

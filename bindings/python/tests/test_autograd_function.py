@@ -106,7 +106,11 @@ def test_valid_results_of_backward(gives, expected):
     [
         (lambda g: g, RuntimeError, r"function GivesBackward returned an incorrect number of gradients \(expected 2, got 1\)"),
         (lambda g: (g, None, g), RuntimeError, r"returned an incorrect number of gradients \(expected 2, got 3\)"),
-        (lambda g: (g, g), RuntimeError, "a gradient different than None at position 2, but the corresponding forward input was not a Variable"),
+        (
+            lambda g: (g, g),
+            RuntimeError,
+            "a gradient different than None at position 2, but the corresponding forward input was not a Variable",
+        ),
         (lambda g: (3, None), RuntimeError, r"expected Variable or None \(got int\)"),
         (
             lambda g: (torch.ones(3), None),

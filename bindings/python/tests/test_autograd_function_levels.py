@@ -314,7 +314,10 @@ class Two(Pushed):
         (lambda: vmap(Ambiguous.apply)(X, Y), "it has both generate_vmap_rule=True and an overridden vmap staticmethod"),
         (lambda: vmap(Single.apply)(X, Y), "Expected the vmap staticmethod to have two returns, an output and out_dims"),
         (lambda: vmap(Misshapen.apply)(X, Y), "returned an incompatible \\(output, out_dims\\) tuple"),
-        (lambda: jvp(Two.apply, (X, Y), (X, Y)), "Function's jvp returned an invalid number of forward gradients \\(expected 1 but got 2\\)"),
+        (
+            lambda: jvp(Two.apply, (X, Y), (X, Y)),
+            "Function's jvp returned an invalid number of forward gradients \\(expected 1 but got 2\\)",
+        ),
     ],
 )
 def test_methods_that_cannot_be_used(call, text):

@@ -117,7 +117,9 @@ def test_a_view_of_a_tensor_that_forward_keeps_is_one():
 
 def test_a_view_that_is_written_to_is_the_only_result():
     x = (torch.ones(2, 2, 2, requires_grad=True) * 1)[0]
-    with pytest.raises(RuntimeError, match="inplace an input that is a view of another Tensor, your Function cannot return more than one Tensor"):
+    with pytest.raises(
+        RuntimeError, match="inplace an input that is a view of another Tensor, your Function cannot return more than one Tensor"
+    ):
         returning(dirty_and_row)(x)
     x, y = returning(dirty_and_row)(torch.ones(2, 2, requires_grad=True) * 1)
     x.mul_(2)
@@ -191,7 +193,9 @@ def test_a_stale_view_is_no_argument_of_a_function():
     y = returning(lambda ctx, x: x)(x)
     x.mul_(2)
     called = []
-    with pytest.raises(RuntimeError, match="Output 0 of Returning is a view and its base or another view of its base has been modified inplace"):
+    with pytest.raises(
+        RuntimeError, match="Output 0 of Returning is a view and its base or another view of its base has been modified inplace"
+    ):
         returning(lambda ctx, x: called.append(x) or x * 2)(y)
     assert not called
     with torch.no_grad():

@@ -1,4 +1,5 @@
-"""Gradients of tensors that get another geometry in place (`t_`, `transpose_`, `squeeze_`, `unsqueeze_`, `as_strided_`), and of their views."""
+"""Gradients of tensors that get another geometry in place (`t_`, `transpose_`, `squeeze_`, `unsqueeze_`, `as_strided_`), and of their
+views."""
 
 import pytest
 

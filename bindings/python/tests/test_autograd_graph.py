@@ -262,7 +262,13 @@ def test_hooks_of_several_tensors_wait_for_those_that_a_run_comes_to():
     torch.autograd.grad(c.sum(), c, retain_graph=True)
     d.exp().sum().backward(retain_graph=True)
     (c + d).sum().backward(retain_graph=True)
-    assert log == [[True, True, True, False], [True, False, True, False], [False, False, True, False], [True, True, False, True], [True] * 4]
+    assert log == [
+        [True, True, True, False],
+        [True, False, True, False],
+        [False, False, True, False],
+        [True, True, False, True],
+        [True] * 4,
+    ]
     handle.remove()
     (c + d).sum().backward()
     assert len(log) == 5
@@ -377,7 +383,10 @@ def test_hooks_for_saving_nest_and_end():
 
 @pytest.mark.parametrize(
     "pack, error, text",
-    [(lambda t: 1 / 0, ZeroDivisionError, "division"), (lambda t: t.detach().add_(1), RuntimeError, "pack hook is modifying its input in place")],
+    [
+        (lambda t: 1 / 0, ZeroDivisionError, "division"),
+        (lambda t: t.detach().add_(1), RuntimeError, "pack hook is modifying its input in place"),
+    ],
 )
 def test_a_pack_hook_that_fails(pack, error, text):
     x = leaf(1, 2)
@@ -450,7 +459,11 @@ def test_saving_on_the_cpu_and_rejecting_hooks():
     assert x.grad.tolist() == [2, 4]
     with disable_saved_tensors_hooks("not here"), pytest.raises(RuntimeError, match="not here"), saved_tensors_hooks(None, None):
         pass
-    with saved_tensors_hooks(lambda t: t, lambda t: t), pytest.raises(RuntimeError, match="not here"), disable_saved_tensors_hooks("not here"):
+    with (
+        saved_tensors_hooks(lambda t: t, lambda t: t),
+        pytest.raises(RuntimeError, match="not here"),
+        disable_saved_tensors_hooks("not here"),
+    ):
         pass
 
 

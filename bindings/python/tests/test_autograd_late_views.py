@@ -122,7 +122,9 @@ def test_resizing_counts_as_a_write_where_the_sizes_change():
     assert images._version == 0 and images.stride() == (8, 1, 4, 2)
 
 
-@pytest.mark.parametrize("split", [lambda x: x.unsafe_split(1), lambda x: x.unsafe_split_with_sizes((1, 1, 1)), lambda x: x.unsafe_chunk(3)])
+@pytest.mark.parametrize(
+    "split", [lambda x: x.unsafe_split(1), lambda x: x.unsafe_split_with_sizes((1, 1, 1)), lambda x: x.unsafe_chunk(3)]
+)
 def test_chunks_of_an_unsafe_split_can_be_written(split):
     x, k = leaf(1, 2, 3), leaf(5)
     y = x * 1

@@ -150,7 +150,9 @@ def test_large_gradients_of_expanded_tensors_are_sums(dtype, shape):
         whole = gradients(function, x, y, g)
         exact = gradients(function, *(t.to(torch.complex128 if dtype.is_complex else torch.float64) for t in (x, y, g)))
         for one, right in zip(whole, exact, strict=True):
-            assert one.dtype == dtype and torch.allclose(one.to(right.dtype), right, *((2e-2, 1e-3) if dtype == torch.float16 else (2e-5, 1e-7)))
+            assert one.dtype == dtype and torch.allclose(
+                one.to(right.dtype), right, *((2e-2, 1e-3) if dtype == torch.float16 else (2e-5, 1e-7))
+            )
 
 
 def test_large_formulas_take_no_more_than_their_gradients():

@@ -65,7 +65,8 @@ def test_views_that_were_made_while_nothing_was_recorded(mode, name):
             view.mul_(2)
         for use in (lambda v: v.mul_(2), lambda v: v[:1].zero_(), lambda v: v.mul_(leaf(1))):
             with pytest.raises(
-                RuntimeError, match=f"A view was created in {name} and (is being|its base or another view of its base has been) modified inplace"
+                RuntimeError,
+                match=f"A view was created in {name} and (is being|its base or another view of its base has been) modified inplace",
             ):
                 use(view)
         assert x.tolist() == [2, 2]

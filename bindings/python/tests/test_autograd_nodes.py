@@ -99,7 +99,9 @@ def test_hooks_on_saved_tensors():
     raw = y.grad_fn._raw_saved_self
     assert raw.unpack() is x
     packed = []
-    raw.register_hooks(lambda t: packed.append(t.tolist()) or "packed", lambda name: torch.tensor([10.0, 20.0]) if name == "packed" else None)
+    raw.register_hooks(
+        lambda t: packed.append(t.tolist()) or "packed", lambda name: torch.tensor([10.0, 20.0]) if name == "packed" else None
+    )
     assert packed == [[2, 3]] and y.grad_fn._saved_self.tolist() == [10, 20]
     with pytest.raises(RuntimeError, match="whose hooks have already been set is not allowed"):
         raw.register_hooks(lambda t: t, lambda t: t)

@@ -164,7 +164,9 @@ class Program:
 
     def __init__(self, seed):
         self.rng = random.Random(seed)
-        self.steps = [(self.rng.choice(HOOKS)(self.rng.choice(CALLS)), self.rng.random(), self.rng.random()) for _ in range(self.rng.randint(2, 8))]
+        self.steps = [
+            (self.rng.choice(HOOKS)(self.rng.choice(CALLS)), self.rng.random(), self.rng.random()) for _ in range(self.rng.randint(2, 8))
+        ]
         self.used = [self.rng.random() for _ in range(3)]
         self.start = self.tensor().mul_(0.8).add_(0.1)
 

@@ -63,7 +63,9 @@ def test_a_gradient_of_a_function_has_the_sizes_of_its_operand():
         def backward(ctx, grad):
             return torch.ones(3, 2)
 
-    with pytest.raises(RuntimeError, match=r"WrongBackward returned an invalid gradient at index 0 - got \[3, 2\] but expected .* \[2, 2\]"):
+    with pytest.raises(
+        RuntimeError, match=r"WrongBackward returned an invalid gradient at index 0 - got \[3, 2\] but expected .* \[2, 2\]"
+    ):
         Wrong.apply(leaf("sparse_coo")).sum().backward()
 
 

@@ -63,7 +63,9 @@ def test_in_place_on_the_base_of_a_view(view):
 @pytest.mark.parametrize("view", FOUR)
 def test_a_view_of_a_leaf_is_not_written_to(view):
     x = leaf(1, 2, 3, 4)
-    with pytest.raises(RuntimeError, match=r"^mul_: a (view of a )?leaf Variable that requires grad is being used in an in-place operation"):
+    with pytest.raises(
+        RuntimeError, match=r"^mul_: a (view of a )?leaf Variable that requires grad is being used in an in-place operation"
+    ):
         FOUR[view](x).mul_(3)
     assert x.tolist() == [1, 2, 3, 4]
 
@@ -261,9 +263,12 @@ NAMED = "square_ zero_ copy_ exp_ normal_ uniform_ random_ fill_diagonal_ clamp_
 @pytest.mark.parametrize("name", NAMED.split())
 def test_errors_name_the_operator(name):
     x = torch.ones(2, 2, requires_grad=True)
-    arguments = {"copy_": (torch.ones(2, 2),), "fill_diagonal_": (0.0,), "clamp_": (0.0,), "masked_fill_": (torch.ones(2, 2).bool(), 0.0)}.get(
-        name, ()
-    )
+    arguments = {
+        "copy_": (torch.ones(2, 2),),
+        "fill_diagonal_": (0.0,),
+        "clamp_": (0.0,),
+        "masked_fill_": (torch.ones(2, 2).bool(), 0.0),
+    }.get(name, ())
     with pytest.raises(RuntimeError, match=f"^{name}: a leaf Variable that requires grad is being used in an in-place operation"):
         getattr(x, name)(*arguments)
     v = torch.unbind(x * 2)[0].unsqueeze(0)
@@ -418,7 +423,9 @@ def test_as_strided_of_a_leaf_inside_its_storage():
 
 
 @pytest.mark.parametrize("operator", ["exp_", "tanh_", "sigmoid_", "sqrt_", "rsqrt_", "reciprocal_", "sin_"])
-@pytest.mark.parametrize("view", [lambda h: h[0], lambda h: h.t()[1:], lambda h: h[:, ::2], lambda h: h.view(-1)[2:5], lambda h: h.diagonal()])
+@pytest.mark.parametrize(
+    "view", [lambda h: h[0], lambda h: h.t()[1:], lambda h: h[:, ::2], lambda h: h.view(-1)[2:5], lambda h: h.diagonal()]
+)
 def test_second_derivatives_of_writes_to_a_view(operator, view):
     """Operators in place that save their result: it is a part of what was written to."""
 

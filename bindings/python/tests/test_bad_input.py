@@ -204,7 +204,8 @@ def test_indices_are_of_the_dtypes_that_count(dtype):
 @pytest.mark.parametrize("value", ["abc", 1.5, (0, 1), None, 1])
 def test_arguments_that_are_no_tensors_are_rejected_by_name(value):
     calls = {
-        ("input", name): getattr(torch, name) for name in ("is_complex", "is_floating_point", "is_inference", "is_signed", "numel", "is_nonzero")
+        ("input", name): getattr(torch, name)
+        for name in ("is_complex", "is_floating_point", "is_inference", "is_signed", "numel", "is_nonzero")
     }
     calls |= {("tensor", "to_dlpack"): torch.to_dlpack, ("other", "type_as"): torch.ones(2).type_as}
     calls[("other", "map_")] = lambda v: torch.ones(2).map_(v, max)
@@ -294,7 +295,9 @@ def test_errors_name_the_function_that_was_called():
     ):
         with pytest.raises(kind, match=text):
             call()
-    assert x.tolist() == [0, 3] and x.map2_(s, s, lambda a, b, c: a * b + c).tolist() == [2, 8] and torch.get_default_dtype() is torch.float32
+    assert (
+        x.tolist() == [0, 3] and x.map2_(s, s, lambda a, b, c: a * b + c).tolist() == [2, 8] and torch.get_default_dtype() is torch.float32
+    )
 
 
 def test_empty_strings_are_no_arguments():

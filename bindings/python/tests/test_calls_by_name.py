@@ -1,5 +1,5 @@
-"""Calls by ATen's names: the table against the schemas of PyTorch 2.15 (golden/aten_schemas.txt.gz), the results of overloads against PyTorch's
-(golden/aten_calls.json.gz), and torch.ops.aten over it."""
+"""Calls by ATen's names: the table against the schemas of PyTorch 2.15 (golden/aten_schemas.txt.gz), the results of overloads against
+PyTorch's (golden/aten_calls.json.gz), and torch.ops.aten over it."""
 
 import gzip
 import json
@@ -49,7 +49,8 @@ def test_other_overloads_are_listed():
 
 
 def read(value):
-    """A recorded value: a tensor {"t": [dtype, sizes, elements]}, complex ones as pairs, a list {"l": items}, a dtype {"d": name}, {"v": number}."""
+    """A recorded value: a tensor {"t": [dtype, sizes, elements]}, complex ones as pairs, a list {"l": items}, a dtype {"d": name}, {"v":
+    number}."""
     if value is None:
         return None
     if "l" in value:
@@ -204,7 +205,9 @@ def test_gradients_of_nll_loss(shape, weight, reduction):
     result = backward.default(grad, x.detach(), target, weight, reduction, -100, total.detach())
     torch.testing.assert_close(result, expected)
     out = torch.empty(0)
-    assert backward.grad_input(grad, x.detach(), target, weight, reduction, -100, total.detach(), grad_input=out) is out and torch.equal(out, result)
+    assert backward.grad_input(grad, x.detach(), target, weight, reduction, -100, total.detach(), grad_input=out) is out and torch.equal(
+        out, result
+    )
     with pytest.raises(ValueError, match="argument 'reduction' is 3"):
         backward.default(grad, x.detach(), target, weight, 3, -100, total.detach())
 
@@ -296,7 +299,9 @@ def test_composites_pass_gradients():
     x, w = torch.rand(1, 2, 5, 5, requires_grad=True), torch.rand(3, 2, 3, 3, requires_grad=True)
     aten.convolution.default(x, w, None, [1, 1], [1, 1], [1, 1], False, [0, 0], 1).sum().backward()
     ones = torch.ones(1, 3, 5, 5)
-    by_x, by_w, by_bias = aten.convolution_backward.default(ones, x.detach(), w.detach(), [3], [1, 1], [1, 1], [1, 1], False, [0, 0], 1, [True] * 3)
+    by_x, by_w, by_bias = aten.convolution_backward.default(
+        ones, x.detach(), w.detach(), [3], [1, 1], [1, 1], [1, 1], False, [0, 0], 1, [True] * 3
+    )
     assert torch.equal(by_x, x.grad) and torch.equal(by_w, w.grad) and by_bias.tolist() == [25.0] * 3
 
 
@@ -345,7 +350,9 @@ def test_operators_in_place_return_nothing():
     assert len(accepted) > 120
 
 
-@pytest.mark.parametrize("name, args", [("bernoulli_.float", (0.0,)), ("normal_.default", (2.0, 0.0)), ("set_.source_Tensor", (torch.zeros(2),))])
+@pytest.mark.parametrize(
+    "name, args", [("bernoulli_.float", (0.0,)), ("normal_.default", (2.0, 0.0)), ("set_.source_Tensor", (torch.zeros(2),))]
+)
 def test_operators_in_place_write_to_the_first_argument(name, args):
     x = torch.ones(2)
     name, _, overload = name.partition(".")
@@ -472,7 +479,9 @@ def test_weights_are_normalized_along_all_other_dimensions(shape, dtype):
     if dtype is torch.float64:
         inputs = v.requires_grad_(), g.requires_grad_()
         assert torch.autograd.gradcheck(lambda v, g: torch.ops.aten._weight_norm_interface(v, g, len(shape) - 1), inputs)
-    with pytest.raises(IndexError, match=rf"^aten::_weight_norm_interface: argument 'dim' is 7; it must be from -{v.dim()} to {v.dim() - 1}$"):
+    with pytest.raises(
+        IndexError, match=rf"^aten::_weight_norm_interface: argument 'dim' is 7; it must be from -{v.dim()} to {v.dim() - 1}$"
+    ):
         torch.ops.aten._weight_norm_interface(v, v, 7)
 
 

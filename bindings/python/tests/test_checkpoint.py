@@ -169,7 +169,9 @@ def test_arguments_that_change_between_the_calls():
         t = x * 1
         y = checkpoint(lambda t, scale: (t * scale).exp(), t, scale=torch.ones(2), use_reentrant=False)
         change(t)
-        with pytest.raises(RuntimeError, match=r"modified by an inplace operation: an argument of checkpoint\(\) of shape \(2,\) is at version 1"):
+        with pytest.raises(
+            RuntimeError, match=r"modified by an inplace operation: an argument of checkpoint\(\) of shape \(2,\) is at version 1"
+        ):
             y.sum().backward()
     assert x.grad is None
 

@@ -54,14 +54,25 @@ CASES = [  # channels and kernels of a group, groups, size, kernel, stride, padd
     (3, 34, 1, (19, 80), (3, 4), (2, 4), (0, 0), (1, 1)),  # patches with transposed elements
     (2, 3, 1, (9, 45), (3, 5), (1, 5), (1, 5), (1, 1)),
     (2, 3, 1, (9, 24), (3, 5), (1, 5), (1, 2), (1, 1)),  # patches that begin outside
-    (8, 3, 1, (150, 150), (2, 2), (1, 1), (70, 70), (130, 140)),  # kernel elements at a distance that makes the convolution process them one by one
+    (
+        8,
+        3,
+        1,
+        (150, 150),
+        (2, 2),
+        (1, 1),
+        (70, 70),
+        (130, 140),
+    ),  # kernel elements at a distance that makes the convolution process them one by one
     (2, 3, 1, (4, 5, 6), (2, 3, 2), (1, 2, 1), (1, 1, 0), (2, 1, 3)),
     (3, 34, 2, (3, 6, 5), (3, 3, 3), (1, 1, 2), (1, 1, 1), (1, 1, 1)),
 ]
 
 
 @pytest.mark.parametrize(("channels", "kernels", "groups", "size", "kernel", "stride", "padding", "dilation"), CASES, ids=str)
-@pytest.mark.parametrize("dtype", [torch.float64, torch.float32, torch.int64, torch.int8, torch.float16, torch.bfloat16, torch.complex64], ids=str)
+@pytest.mark.parametrize(
+    "dtype", [torch.float64, torch.float32, torch.int64, torch.int8, torch.float16, torch.bfloat16, torch.complex64], ids=str
+)
 def test_values(dtype, channels, kernels, groups, size, kernel, stride, padding, dilation):
     """Sums of small integers are exact, in any order and format."""
     torch.manual_seed(0)
@@ -76,7 +87,10 @@ def test_values(dtype, channels, kernels, groups, size, kernel, stride, padding,
     assert torch.equal(f(x, w, b, **settings), want)
     assert torch.equal(getattr(F, f"conv{n}d")(x[1], w, b, **settings), want[1])
     last = {2: torch.channels_last, 3: torch.channels_last_3d}.get(n)
-    for t, k in ((x.transpose(0, 1).contiguous().transpose(0, 1), w.flip(1).flip(1)), (x[:, :, ::1], w.transpose(0, 1).contiguous().transpose(0, 1))):
+    for t, k in (
+        (x.transpose(0, 1).contiguous().transpose(0, 1), w.flip(1).flip(1)),
+        (x[:, :, ::1], w.transpose(0, 1).contiguous().transpose(0, 1)),
+    ):
         assert torch.equal(f(t, k, b, **settings), want)
     if last:
         y = f(x.contiguous(memory_format=last), w, b, **settings)
@@ -102,7 +116,9 @@ def test_transposed(channels, kernels, groups, size, kernel, stride, padding, di
     f = getattr(torch, f"conv_transpose{n}d")
     want = transposed(y, w, size, stride, padding, dilation, groups)
     assert torch.equal(f(y, w, None, stride, padding, more, groups, dilation), want)
-    assert torch.equal(f(y.float(), w.float(), b.float(), stride, padding, more, groups, dilation), (want + b.reshape(-1, *[1] * n)).float())
+    assert torch.equal(
+        f(y.float(), w.float(), b.float(), stride, padding, more, groups, dilation), (want + b.reshape(-1, *[1] * n)).float()
+    )
 
 
 @pytest.mark.parametrize(("channels", "kernels", "groups", "size", "kernel", "stride", "padding", "dilation"), CASES, ids=str)
@@ -129,7 +145,9 @@ def test_second_gradients(dtype, groups):
     assert torch.autograd.gradcheck(lambda *a: torch.conv2d(*a, stride=(1, 2), padding=1, groups=groups), (x, w, b))
     assert torch.autograd.gradgradcheck(lambda *a: torch.conv2d(*a, stride=(1, 2), padding=1, groups=groups), (x, w, b))
     y, k = (torch.randn(*s, dtype=dtype, requires_grad=True) for s in ((2, 2 * groups, 3, 2), (2 * groups, 3, 2, 3)))
-    assert torch.autograd.gradgradcheck(lambda *a: torch.conv_transpose2d(*a, stride=(1, 2), output_padding=(0, 1), groups=groups), (y, k, b))
+    assert torch.autograd.gradgradcheck(
+        lambda *a: torch.conv_transpose2d(*a, stride=(1, 2), output_padding=(0, 1), groups=groups), (y, k, b)
+    )
     assert torch.autograd.gradcheck(lambda *a: torch.conv_transpose2d(*a, dilation=3, output_padding=2), (y[:1, :1], k[:1, :1]))
 
 

@@ -15,7 +15,9 @@ def test_the_reason_of_absence():
     assert not torch.cuda.is_available() and torch.cuda.device_count() == 0
     assert torch.cuda.absence() == "no driver: libcuda.so.1 was not found"
     for make in (lambda: torch.zeros(2, device="cuda"), lambda: torch.ones(2).to("cuda:1"), lambda: torch.ones(2).cuda()):
-        with pytest.raises(RuntimeError, match=r"device cuda(:1)? is not available: no driver: libcuda.so.1 was not found; use device='cpu'"):
+        with pytest.raises(
+            RuntimeError, match=r"device cuda(:1)? is not available: no driver: libcuda.so.1 was not found; use device='cpu'"
+        ):
             make()
 
 

@@ -91,7 +91,9 @@ def iter_without_seed(loader):
 def test_streams_end_when_all_workers_have(method):
     loader = DataLoader(Shares(7), 2, num_workers=2, multiprocessing_context=method)
     assert [b.tolist() for b in loader] == [[0, 2], [1, 3], [4, 6], [5]]
-    assert sorted(sum((b.tolist() for b in DataLoader(Shares(50), 4, num_workers=2, prefetch_factor=5, persistent_workers=True)), [])) == [*range(50)]
+    assert sorted(sum((b.tolist() for b in DataLoader(Shares(50), 4, num_workers=2, prefetch_factor=5, persistent_workers=True)), [])) == [
+        *range(50)
+    ]
 
 
 def numbers_of(index):
@@ -138,7 +140,9 @@ class Broken(IterableDataset):
 
 @pytest.mark.parametrize("method", ["fork", "spawn"])
 def test_exceptions_are_raised_with_the_traceback_of_the_worker(method):
-    with pytest.raises(LookupError, match=r"Caught LookupError in DataLoader worker process 1.\nOriginal Traceback[^$]*in failing[^$]*no sample 3"):
+    with pytest.raises(
+        LookupError, match=r"Caught LookupError in DataLoader worker process 1.\nOriginal Traceback[^$]*in failing[^$]*no sample 3"
+    ):
         list(DataLoader(Calls(failing), 2, num_workers=2, multiprocessing_context=method))
     with pytest.raises(OSError, match="Caught OSError in DataLoader worker process 0[^$]*no set-up"):
         list(DataLoader(Calls(failing), 2, num_workers=2, worker_init_fn=set_up, multiprocessing_context=method))
@@ -146,7 +150,9 @@ def test_exceptions_are_raised_with_the_traceback_of_the_worker(method):
         list(DataLoader(Broken(), 2, num_workers=2, multiprocessing_context=method))
 
 
-@pytest.mark.parametrize(("data", "init", "error", "text"), [(Calls(sample), set_up, OSError, "no set-up"), (Broken(), None, KeyError, "x")])
+@pytest.mark.parametrize(
+    ("data", "init", "error", "text"), [(Calls(sample), set_up, OSError, "no set-up"), (Broken(), None, KeyError, "x")]
+)
 def test_a_worker_that_cannot_begin_raises_the_same_for_each_batch(data, init, error, text):
     made = iter(DataLoader(data, 1, num_workers=1, worker_init_fn=init))
     for _ in range(3):

@@ -1,4 +1,5 @@
-"""run_decompositions() on whole programs: views, writes and state have the effects of the function, with the default and with an empty table."""
+"""run_decompositions() on whole programs: views, writes and state have the effects of the function, with the default and with an empty
+table."""
 
 import copy
 import io
@@ -27,7 +28,8 @@ def copied(values):
 
 
 def check_program(program, function, *inputs):
-    """Checks that a program writes by outputs only, names each value once, and has the results and effects of a function for other inputs."""
+    """Checks that a program writes by outputs only, names each value once, and has the results and effects of a function for other
+    inputs."""
     nodes = program._text["graph_module"]["graph"]["nodes"]
     assert not [node["target"] for node in nodes if find_written(find_operator(node["target"]))]
     names = [x["name"] for node in nodes for output in node["outputs"] for x in output.get("as_tensors", output.values()) if "name" in x]
@@ -111,7 +113,9 @@ WRITES = {
     "out of a composite operator": lambda x: torch.matmul(x, x.t() + 1, out=torch.empty(4, 4)),
     "out of another dtype": lambda x: torch.add(x, 1, out=torch.empty(4, 4, dtype=torch.float64)).mul_(2),
     "out that is a view": lambda x: then(x, torch.sum(x, 1, out=x[2])),
-    "several results": lambda x: (lambda made: (*made, torch.max(x * 2, 1, out=made).values))((x[0] * 0, torch.zeros(4, dtype=torch.int64))),
+    "several results": lambda x: (lambda made: (*made, torch.max(x * 2, 1, out=made).values))(
+        (x[0] * 0, torch.zeros(4, dtype=torch.int64))
+    ),
     "a list of results": lambda x: then(x, torch.ops.aten._foreach_abs.out([x[0] - 1, x[1] - 2], out=[x[2], x[3]])),
     "bits": write_bits,
     "a view and its base": write_both,
@@ -179,9 +183,9 @@ def test_results_of_another_dtype_change_the_following_values(dtype):
     program = export(lambda x: (torch.relu(x) + 1).reshape(2, 2), (torch.ones(4),))
     program = reload(program.run_decompositions({RELU: lambda x: x.clamp(0).to(dtype)}))
     assert program.outputs[0].dtype is dtype
-    assert {meta["dtype"] for name, meta in program._text["graph_module"]["graph"]["tensor_values"].items() if name in ("add", "reshape")} == {
-        8 if dtype is torch.float64 else 6
-    }
+    assert {
+        meta["dtype"] for name, meta in program._text["graph_module"]["graph"]["tensor_values"].items() if name in ("add", "reshape")
+    } == {8 if dtype is torch.float64 else 6}
     assert program.module()(torch.ones(4)).dtype is dtype
 
 
@@ -274,5 +278,7 @@ def test_custom_operators_write_to_copies(name, table, is_variable):
         ours = torch.arange(4.0 * n).reshape(n, 4)
         theirs = ours.clone()
         found, expected = lowered.module()(ours), function(theirs)
-        for one, other in zip(torch.utils._pytree.tree_leaves([found, ours]), torch.utils._pytree.tree_leaves([expected, theirs]), strict=True):
+        for one, other in zip(
+            torch.utils._pytree.tree_leaves([found, ours]), torch.utils._pytree.tree_leaves([expected, theirs]), strict=True
+        ):
             assert torch.equal(one, other)

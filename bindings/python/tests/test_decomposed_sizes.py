@@ -103,8 +103,8 @@ def run(program, tensors):
 
 
 def compare(overload, expected, found, size):
-    """Checks the results of a decomposed program, and returns how many tensors it compares. Only for tensors without elements the program may raise
-    where the operator does not."""
+    """Checks the results of a decomposed program, and returns how many tensors it compares. Only for tensors without elements the program
+    may raise where the operator does not."""
     if isinstance(expected, Exception) or overload in RANDOM:
         return 0
     if isinstance(found, Exception):
@@ -256,7 +256,12 @@ def test_results_that_nothing_uses_may_have_other_shapes():
     graph["outputs"] = graph["outputs"][:1]
     program._text["graph_module"]["signature"]["output_specs"] = program._text["graph_module"]["signature"]["output_specs"][:1]
     program._text["graph_module"]["module_call_graph"][0]["signature"]["out_spec"] = json.dumps([1, w.LEAF])
-    graph["tensor_values"] |= {"y0": w.meta("float32", [2, 3]), "y1": w.meta("int64", [0]), "y2": w.meta("int64", [2]), "y3": w.meta("int64", [2])}
+    graph["tensor_values"] |= {
+        "y0": w.meta("float32", [2, 3]),
+        "y1": w.meta("int64", [0]),
+        "y2": w.meta("int64", [2]),
+        "y3": w.meta("int64", [2]),
+    }
     check_equal(
         program.run_decompositions()._program.run(*inputs)[0],
         torch.nn.functional.embedding_bag(indices, weight, offsets, mode="sum", include_last_offset=True),

@@ -122,7 +122,11 @@ class Net(torch.nn.Module):
     def __init__(self):
         super().__init__()
         self.body = torch.nn.Sequential(
-            torch.nn.Conv2d(3, 8, 3, padding=1), torch.nn.BatchNorm2d(8), torch.nn.ReLU(inplace=True), torch.nn.MaxPool2d(2), torch.nn.SiLU()
+            torch.nn.Conv2d(3, 8, 3, padding=1),
+            torch.nn.BatchNorm2d(8),
+            torch.nn.ReLU(inplace=True),
+            torch.nn.MaxPool2d(2),
+            torch.nn.SiLU(),
         )
         self.head = torch.nn.Linear(8, 4)
 
@@ -284,7 +288,10 @@ SILU, SIGMOID = torch.ops.aten.silu.default, torch.ops.aten.sigmoid.default
 WRONG = {
     "itself": ({SILU: lambda x: SILU(x) * 2}, r"decomposition of aten.silu.default calls aten.silu.default again, without end"),
     "one another": ({SILU: lambda x: SIGMOID(x), SIGMOID: lambda x: SILU(x)}, r"without end \(.*aten.silu.default -> aten.sigmoid.default"),
-    "torch.cond": ({SILU: lambda x: torch.cond(x.sum() > 0, torch.sin, torch.cos, (x,))}, "aten.silu.default calls torch.cond .*torch.where"),
+    "torch.cond": (
+        {SILU: lambda x: torch.cond(x.sum() > 0, torch.sin, torch.cos, (x,))},
+        "aten.silu.default calls torch.cond .*torch.where",
+    ),
     "a branch": ({SILU: lambda x: x if x.sum() > 0 else -x}, "aten.silu.default fails: .*values of tensors"),
     "a write": ({SILU: lambda x: x * SCALE.add_(1)[0]}, "writes to c_lifted_tensor, which is neither a buffer, a parameter nor an input"),
 }
@@ -397,7 +404,9 @@ def test_graphs_under_no_grad_are_inlined():
     inner["as_graph"]["graph"]["tensor_values"] = {name: w.meta("float32", [3]) for name in ("a", "b")}
     call = w.node("torch.ops.higher_order.wrap_with_set_grad_enabled", "c", False, inner, "x")
     values = {"c": w.meta("float32", [3])}
-    program = load(io.BytesIO(w.archive(w.model({"x": w.meta("float32", [3])}, [call, w.aten("relu.default", "y", "c")], ["y"], values=values))))
+    program = load(
+        io.BytesIO(w.archive(w.model({"x": w.meta("float32", [3])}, [call, w.aten("relu.default", "y", "c")], ["y"], values=values)))
+    )
     lowered = program.run_decompositions()
     assert list(lowered.operators) == ["torch.ops.aten.mul.Tensor", "torch.ops.aten.relu.default", "torch.ops.aten.sigmoid.default"]
 

@@ -59,7 +59,11 @@ def test_limits_that_elements_are_equal_to():
     assert slopes(lambda a: a.clamp(max=1), x) == slopes(lambda a: a.clamp_max(1), x) == [[0, 1, 0, 1, 1, 0]]
     low, high = [0.0, 1.0, 1.0, 0.0, math.nan, 1.0, 1.0, 2.0, 1.0], [1.0, 1.0, 2.0, 1.0, 1.0, 1.0, 1.0, 0.0, 0.0]
     x = [math.nan, 1.0, 1.0, 1.0, 1.0, 0.0, 3.0, 1.0, 1.0]
-    assert slopes(torch.clamp, x, low, high) == [[1, 1, 0.5, 0.5, 1, 0, 0, 0, 0], [0, 0, 0.5, 0, 0, 1, 0, 0, 0], [0, 0, 0, 0.5, 0, 0, 1, 1, 1]]
+    assert slopes(torch.clamp, x, low, high) == [
+        [1, 1, 0.5, 0.5, 1, 0, 0, 0, 0],
+        [0, 0, 0.5, 0, 0, 1, 0, 0, 0],
+        [0, 0, 0, 0.5, 0, 0, 1, 1, 1],
+    ]
     wanted = [[1, 0.5, 0.5, 1, 1, 0, 1, 0, 0.5], [1, 0.5, 0.5, 0, 1, 1, 0, 1, 0.5]]
     for function in (lambda a, b: a.clamp(min=b), lambda a, b: a.clamp_min(b), torch.maximum):
         assert slopes(function, x, low) == wanted
@@ -135,7 +139,9 @@ def test_adjoint_of_one_number(dtype):
 
 
 @pytest.mark.parametrize("other", [torch.float32, torch.complex64, torch.int64])
-@pytest.mark.parametrize("product", [torch.outer, torch.ger, torch.kron, torch.linalg.cross, lambda a, b: torch.addr(torch.zeros(3, 3), a, b)])
+@pytest.mark.parametrize(
+    "product", [torch.outer, torch.ger, torch.kron, torch.linalg.cross, lambda a, b: torch.addr(torch.zeros(3, 3), a, b)]
+)
 def test_products_of_two_dtypes(product, other):
     for swapped in (False, True):
         a = torch.tensor([1.0, 2, 3], dtype=torch.float64, requires_grad=True)
@@ -148,7 +154,11 @@ def test_products_of_two_dtypes(product, other):
         )
         (product(d, c) if swapped else product(c, d)).sum().backward()
         assert a.grad.dtype == a.dtype and torch.equal(a.grad, c.grad)
-        assert b.grad is None or b.grad.dtype == other and torch.equal(b.grad.real.double() if b.grad.is_complex() else b.grad.double(), d.grad)
+        assert (
+            b.grad is None
+            or b.grad.dtype == other
+            and torch.equal(b.grad.real.double() if b.grad.is_complex() else b.grad.double(), d.grad)
+        )
 
 
 def test_limits_that_are_nan_take_nothing():

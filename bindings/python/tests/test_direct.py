@@ -106,7 +106,10 @@ CALLS = {
     "many tensors": (lambda x: torch.cat([x] * 40), X * 40),
     "an optional number": (lambda x: torch.clamp(x, None, 7), nested(lambda v: min(v, 7), X)),
     "an optional float": (lambda x: torch.logit(torch.tensor([0.5, 0.5]), 1e-3), [0.0, 0.0]),
-    "a text": (lambda x: x[0].scatter_reduce(0, torch.zeros(1, 4, dtype=torch.int64), x[0, 1:2], "sum"), [[4.0, 6.0, 8.0, 10.0], *X[0][1:]]),
+    "a text": (
+        lambda x: x[0].scatter_reduce(0, torch.zeros(1, 4, dtype=torch.int64), x[0, 1:2], "sum"),
+        [[4.0, 6.0, 8.0, 10.0], *X[0][1:]],
+    ),
     "a text of another class": (lambda x: torch.div(x, 2, rounding_mode=Text("floor")), nested(lambda v: v // 2, X)),
     "many pieces": (lambda x: torch.split(x.flatten().repeat(4), [1] * 96)[25], [1.0]),
     "many dims": (lambda x: x.view(*[1] * 40, 24).flatten(), [float(i) for i in range(24)]),
@@ -120,7 +123,10 @@ CALLS = {
     "an integer of another class": (lambda x: torch.select(x, Index(1), Index(-1)), [rows[2] for rows in X]),
     "a storage": (lambda x: torch.empty(0).set_(x.untyped_storage(), 2, (2,)), [2.0, 3.0]),
     "a list of floats": (lambda x: torch.histogram(x, 2, range=(0, 24)).hist, [12.0, 12.0]),
-    "what is told": (lambda x: torch.tensor([torch.equal(x, x), x.is_contiguous(), torch.can_cast(torch.int32, torch.bool)]), [True, True, False]),
+    "what is told": (
+        lambda x: torch.tensor([torch.equal(x, x), x.is_contiguous(), torch.can_cast(torch.int32, torch.bool)]),
+        [True, True, False],
+    ),
     "a dtype that is told": (lambda x: torch.zeros(1, dtype=torch.result_type(x, 1j)), [0j]),
 }
 
@@ -155,7 +161,13 @@ KEYS += [(0, 0, 0), (0, 0, 0, None, ..., None, None), ()]
 @pytest.mark.parametrize("key", KEYS, ids=repr)
 def test_brackets(key):
     x, numpy = base(), pytest.importorskip("numpy")
-    plain = tuple(k.value if isinstance(k, Index) else k for k in key) if isinstance(key, tuple) else key.value if isinstance(key, Index) else key
+    plain = (
+        tuple(k.value if isinstance(k, Index) else k for k in key)
+        if isinstance(key, tuple)
+        else key.value
+        if isinstance(key, Index)
+        else key
+    )
     plain = tuple(map(as_array, plain)) if isinstance(plain, tuple) else as_array(plain)
     array = numpy.array(X, dtype=numpy.float32)
     assert x[key].tolist() == array[plain].tolist() and list(x[key].shape) == list(array[plain].shape)
@@ -206,7 +218,11 @@ REJECTED = {
     "an out that there is not": (TypeError, lambda x: torch.unbind(x, out=x), "'out'"),
     "one item of a list": (TypeError, lambda x: torch.cat([x, 3]), "expected Tensor as element 1, but got int"),
     "a text with NUL": (ValueError, lambda x: torch.div(x, 2, rounding_mode="a\0b"), "NUL"),
-    "gradients of integers": (RuntimeError, lambda x: torch.zeros(2, dtype=torch.int64, requires_grad=True), "floating point and complex dtype"),
+    "gradients of integers": (
+        RuntimeError,
+        lambda x: torch.zeros(2, dtype=torch.int64, requires_grad=True),
+        "floating point and complex dtype",
+    ),
     "pinned memory": (TypeError, lambda x: torch.zeros(2, pin_memory="yes"), "'pin_memory' must be bool"),
     "a dim by two names": (TypeError, lambda x: torch.sum(x, dim=1, axis=1), "axis"),
     "~ of floats": (TypeError, lambda x: ~x, "torch.float32"),
@@ -262,7 +278,9 @@ def element(x, dtype):
 @pytest.mark.parametrize("dtype", [None, *(d for d in _dtypes.DTYPES if d.name[0] != "q" and d.name != "bcomplex32")], ids=str)
 @pytest.mark.parametrize("name", DATA)
 def test_tensors_of_lists_and_back(name, dtype):
-    inferred = torch.complex64 if "complex" in name else torch.float32 if "float" in name or "nothing" in name or "empty" in name else torch.int64
+    inferred = (
+        torch.complex64 if "complex" in name else torch.float32 if "float" in name or "nothing" in name or "empty" in name else torch.int64
+    )
     inferred = torch.bool if name in ("a bool", "bools") else inferred
     try:
         if name == "numbers of other classes" and dtype is None:
@@ -298,7 +316,14 @@ def test_getters():
     for wrong in (3, -4):
         with pytest.raises(IndexError, match=str(wrong)):
             x.size(wrong)
-    for get in (torch.Tensor.size, torch.Tensor.stride, torch.Tensor.dim, torch.Tensor.numel, torch.Tensor.dtype.fget, torch.Tensor.device.fget):
+    for get in (
+        torch.Tensor.size,
+        torch.Tensor.stride,
+        torch.Tensor.dim,
+        torch.Tensor.numel,
+        torch.Tensor.dtype.fget,
+        torch.Tensor.device.fget,
+    ):
         with pytest.raises(TypeError, match="must be Tensor .*not int"):
             get(3)
     with pytest.raises(TypeError, match="0-d"):

@@ -171,9 +171,19 @@ def test_beta_gradient_is_that_of_the_quantile(a, b):
 def test_samples_are_those_of_pytorch():
     torch.manual_seed(0)
     drawn = torch._standard_gamma(t([2.0] * 4, dtype=torch.float64))
-    assert [v.hex() for v in drawn.tolist()] == ["0x1.235e2c0ac5469p+2", "0x1.50da08c958aa1p+0", "0x1.3e79a318b3556p-1", "0x1.bd0e798cde9d8p-2"]
+    assert [v.hex() for v in drawn.tolist()] == [
+        "0x1.235e2c0ac5469p+2",
+        "0x1.50da08c958aa1p+0",
+        "0x1.3e79a318b3556p-1",
+        "0x1.bd0e798cde9d8p-2",
+    ]
     drawn = torch._standard_gamma(t([2.0] * 4))
-    assert [v.hex() for v in drawn.tolist()] == ["0x1.ccbcce0000000p-1", "0x1.32c3b20000000p+0", "0x1.9318be0000000p-1", "0x1.c3c8c60000000p+1"]
+    assert [v.hex() for v in drawn.tolist()] == [
+        "0x1.ccbcce0000000p-1",
+        "0x1.32c3b20000000p+0",
+        "0x1.9318be0000000p-1",
+        "0x1.c3c8c60000000p+1",
+    ]
 
 
 @pytest.mark.parametrize("make", [make for make, *_ in CONTINUOUS if make().has_rsample], ids=name)
@@ -213,7 +223,11 @@ PAIRS = [
 ]
 REAL = [lambda: D.Normal(d64(0.2, 1), d64(1, 1.5)), lambda: D.Laplace(d64(0, 1), d64(1, 2)), lambda: D.Gumbel(d64(0, 1), d64(1, 2))]
 HALF = [lambda: D.Gamma(d64(1.5, 3), d64(1, 2)), lambda: D.Exponential(d64(0.5, 2))]
-UNIT = [lambda: D.Beta(d64(1.5, 2), d64(1.5, 3)), lambda: D.ContinuousBernoulli(d64(0.2, 0.8)), lambda: D.Uniform(d64(0.1, 0.2), d64(0.7, 0.9))]
+UNIT = [
+    lambda: D.Beta(d64(1.5, 2), d64(1.5, 3)),
+    lambda: D.ContinuousBernoulli(d64(0.2, 0.8)),
+    lambda: D.Uniform(d64(0.1, 0.2), d64(0.7, 0.9)),
+]
 PAIRS += [(p, q) for p in REAL + HALF + UNIT for q in REAL] + [(p, q) for p in HALF + UNIT for q in HALF]
 PAIRS += [(p, q) for p in UNIT for q in UNIT[:2]] + [(UNIT[2], lambda: D.Uniform(d64(0, 0), d64(1, 1)))]
 

@@ -8,9 +8,43 @@ import pytest
 import libtensor as torch
 
 MODULES = [
-    *("amp", "array_api", "autograd", "autograd.forward_ad", "autograd.functional", "autograd.graph", "cuda", "distributions", "fft", "foreach"),
-    *("func", "futures", "fx", "hdf5", "hub", "library", "linalg", "masked", "nn", "nn.attention", "nn.attention.flex_attention", "nn.functional"),
-    *("nn.init", "nn.utils", "nn.utils.parametrize", "nn.utils.rnn", "optim", "optim.lr_scheduler", "optim.swa_utils", "overrides", "profiler"),
+    *(
+        "amp",
+        "array_api",
+        "autograd",
+        "autograd.forward_ad",
+        "autograd.functional",
+        "autograd.graph",
+        "cuda",
+        "distributions",
+        "fft",
+        "foreach",
+    ),
+    *(
+        "func",
+        "futures",
+        "fx",
+        "hdf5",
+        "hub",
+        "library",
+        "linalg",
+        "masked",
+        "nn",
+        "nn.attention",
+        "nn.attention.flex_attention",
+        "nn.functional",
+    ),
+    *(
+        "nn.init",
+        "nn.utils",
+        "nn.utils.parametrize",
+        "nn.utils.rnn",
+        "optim",
+        "optim.lr_scheduler",
+        "optim.swa_utils",
+        "overrides",
+        "profiler",
+    ),
     *("gguf", "quasirandom", "random", "safetensors", "sparse", "special", "testing", "utils.checkpoint", "utils.data"),
 ]
 ALIASES = ("OptimizerPreHook", "OptimizerPostHook")  # types of hooks
@@ -45,7 +79,9 @@ def test_public_names_are_documented(name):
 def test_methods_and_properties_of_tensors_are_documented():
     names = [name for name in dir(torch.Tensor) if not name.startswith("_") and name not in dir(torch._C)]
     values = {name: getattr(torch.Tensor, name) for name in names}
-    described = {name: value for name, value in values.items() if inspect.isroutine(value) or callable(value) or isinstance(value, property)}
+    described = {
+        name: value for name, value in values.items() if inspect.isroutine(value) or callable(value) or isinstance(value, property)
+    }
     assert len(described) > 500 and [name for name, value in described.items() if not is_documented(value)] == []
 
 

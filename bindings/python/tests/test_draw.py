@@ -162,7 +162,11 @@ def test_errors():
 
 
 def test_large_tensors_are_drawn_at_once():
-    for tensor in (torch.zeros(1).expand(10**9, 10**9), torch.zeros(1).expand(10**12), torch.zeros(2, 3, dtype=torch.uint8).expand(10**8, 2, 3)):
+    for tensor in (
+        torch.zeros(1).expand(10**9, 10**9),
+        torch.zeros(1).expand(10**12),
+        torch.zeros(2, 3, dtype=torch.uint8).expand(10**8, 2, 3),
+    ):
         assert len(str(torch.draw(tensor))) < 100_000
     with pytest.raises(TypeError, match="labels"):
         torch.draw(torch.ones(1), labels="x")

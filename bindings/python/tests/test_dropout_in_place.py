@@ -11,7 +11,8 @@ IN_PLACE = {
     "alpha_dropout_": torch.alpha_dropout_,
     "feature_alpha_dropout_": torch.feature_alpha_dropout_,
     **{
-        f.__name__: lambda x, p, train, f=f: f(x, p, train, inplace=True) for f in (F.dropout, F.dropout1d, F.dropout2d, F.dropout3d, F.alpha_dropout)
+        f.__name__: lambda x, p, train, f=f: f(x, p, train, inplace=True)
+        for f in (F.dropout, F.dropout1d, F.dropout2d, F.dropout3d, F.alpha_dropout)
     },
 }
 

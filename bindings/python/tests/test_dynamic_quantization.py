@@ -200,7 +200,10 @@ def test_damaged_states():
         ),
         ("a._packed_params.dtype", (torch.float16, "x")),
         ("a.scale", ("x", None, torch.ones(2))),
-        ("b._all_weight_values.0.param", (3, None, (), pairs[:1], pairs[::-1], (pairs[0], (weight, bias)), (pairs[0], (torch.ones(8, 2), None)))),
+        (
+            "b._all_weight_values.0.param",
+            (3, None, (), pairs[:1], pairs[::-1], (pairs[0], (weight, bias)), (pairs[0], (torch.ones(8, 2), None))),
+        ),
     ):
         for value in values:
             with pytest.raises(RuntimeError, match=f"Error.* in loading state_dict[^$]*{key}"):

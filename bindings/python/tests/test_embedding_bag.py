@@ -25,7 +25,11 @@ def test_modes():
 def test_results_in_addition_to_the_output():
     assert [t.tolist() for t in torch.embedding_bag(ROWS, INDICES, OFFSETS, False, 0)[1:]] == [[], [0, 0, 0], [0, 0, 0]]
     assert [t.tolist() for t in torch.embedding_bag(ROWS, INDICES, OFFSETS, False, 1)[1:]] == [[0, 0, 2, 2, 2], [2, 0, 3], [2, 0, 3]]
-    assert [t.tolist() for t in torch.embedding_bag(ROWS, INDICES, OFFSETS, False, 2)[1:]] == [[0, 0, 2, 2, 2], [2, 0, 3], [[1, 0], [0, 0], [3, 2]]]
+    assert [t.tolist() for t in torch.embedding_bag(ROWS, INDICES, OFFSETS, False, 2)[1:]] == [
+        [0, 0, 2, 2, 2],
+        [2, 0, 3],
+        [[1, 0], [0, 0], [3, 2]],
+    ]
     padded = torch.embedding_bag(ROWS, INDICES, OFFSETS, False, 1, False, None, False, 3)
     assert [t.tolist() for t in padded[1:]] == [[0, 0, 2, 2, 2], [2, 0, 1], [2, 0, 1]]
     assert torch.embedding_bag(ROWS, INDICES.int(), OFFSETS.int(), False, 1)[1].dtype == torch.int32
@@ -145,7 +149,11 @@ def test_errors_and_meta_tensors():
         (lambda: F.embedding_bag(INDICES, ROWS, torch.tensor([1, 2])), RuntimeError, "begin with 0.*1"),
         (lambda: F.embedding_bag(INDICES, ROWS, torch.tensor([0, 9])), RuntimeError, "offsets must be from 0 to 5.*9"),
         (lambda: F.embedding_bag(torch.tensor([0, 7]), ROWS, torch.tensor([0])), RuntimeError, "7 which is not in the valid range"),
-        (lambda: F.embedding_bag(INDICES, ROWS, torch.tensor([0, 2, 1])), RuntimeError, "offsets must not decrease.* 1 is 2 and the next one 1"),
+        (
+            lambda: F.embedding_bag(INDICES, ROWS, torch.tensor([0, 2, 1])),
+            RuntimeError,
+            "offsets must not decrease.* 1 is 2 and the next one 1",
+        ),
         (lambda: F.embedding_bag(INDICES, ROWS, torch.tensor([0, -1])), RuntimeError, "offsets must be from 0 to 5.*-1"),
         (lambda: F.embedding_bag(INDICES, ROWS, torch.tensor([0.0, 1.0])), RuntimeError, "offsets must be of int64.*float32"),
         (lambda: F.embedding_bag(INDICES, ROWS), ValueError, "offsets"),
@@ -257,7 +265,9 @@ def test_gradients_on_meta_have_the_sizes_of_rows():
 
 def test_bag_sizes_are_those_of_offsets():
     for last in (True, False):
-        assert [t.tolist() for t in torch.embedding_bag(ROWS, INDICES, torch.tensor([0, 2, 5]), False, 0, False, None, last)[2:]] == [[0, 0, 0]] * 2
+        assert [t.tolist() for t in torch.embedding_bag(ROWS, INDICES, torch.tensor([0, 2, 5]), False, 0, False, None, last)[2:]] == [
+            [0, 0, 0]
+        ] * 2
 
 
 @pytest.mark.parametrize("dtype", [torch.float64, torch.float32, torch.float16, torch.bfloat16], ids=str)
@@ -272,7 +282,9 @@ def test_the_largest_of_bags_of_one_size_are_those_of_others(dtype):
         equal = torch.embedding_bag(rows, indices, offsets, False, 2)
         more, ends = torch.cat([indices, torch.zeros(each + 1, dtype=torch.int64)]), torch.cat([offsets, torch.tensor([60])])
         with_another = torch.embedding_bag(rows, more, ends, False, 2)
-        assert torch.equal(equal[0].isnan(), with_another[0][:-1].isnan()) and torch.equal(equal[0].nan_to_num(9), with_another[0][:-1].nan_to_num(9))
+        assert torch.equal(equal[0].isnan(), with_another[0][:-1].isnan()) and torch.equal(
+            equal[0].nan_to_num(9), with_another[0][:-1].nan_to_num(9)
+        )
         assert torch.equal(equal[1], with_another[1][:60]) and torch.equal(equal[3], with_another[3][:-1])
         assert torch.equal(torch.embedding_bag(rows, indices, offsets, False, 1)[1], torch.arange(60 // each).repeat_interleave(each))
 

@@ -23,7 +23,9 @@ def test_devices_that_are_not_there():
 
 
 @NO_CUDA
-@pytest.mark.parametrize("name", ["current_device", "synchronize", "get_device_name", "get_device_capability", "get_device_properties", "init"])
+@pytest.mark.parametrize(
+    "name", ["current_device", "synchronize", "get_device_name", "get_device_capability", "get_device_properties", "init"]
+)
 def test_functions_that_need_a_device(name):
     with pytest.raises(RuntimeError, match="cuda"):
         getattr(torch.cuda, name)()
@@ -91,7 +93,9 @@ def test_settings_are_remembered():
     assert not torch.are_deterministic_algorithms_enabled()
     torch.set_float32_matmul_precision("high")
     assert torch.get_float32_matmul_precision() == "high" and torch.get_num_interop_threads() >= 1 and not torch.is_warn_always_enabled()
-    with pytest.raises(RuntimeError, match="^set_float32_matmul_precision: precision must be one of highest, high, medium, but got 'lower'$"):
+    with pytest.raises(
+        RuntimeError, match="^set_float32_matmul_precision: precision must be one of highest, high, medium, but got 'lower'$"
+    ):
         torch.set_float32_matmul_precision("lower")
     assert torch.get_float32_matmul_precision() == "high"
     torch.set_float32_matmul_precision("highest")

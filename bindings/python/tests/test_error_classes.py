@@ -45,7 +45,12 @@ REJECTED = {
     "unfold two dimensions": (IndexError, lambda: F.unfold(torch.ones(2, 2), 2)),
     **{
         f"{name} of {n} dimensions": (IndexError, calling(name, torch.ones((3,) * n), *arguments))
-        for name, arguments in (("avg_pool2d", (2,)), ("lp_pool2d", (2, 2)), ("fractional_max_pool2d", (2, 2)), ("fractional_max_pool3d", (2, 2)))
+        for name, arguments in (
+            ("avg_pool2d", (2,)),
+            ("lp_pool2d", (2, 2)),
+            ("fractional_max_pool2d", (2, 2)),
+            ("fractional_max_pool3d", (2, 2)),
+        )
         for n in range(3)
     },
     **{
@@ -76,7 +81,12 @@ def test_classes_of_exceptions(name):
 
 
 def test_one_number_applies_to_all_dimensions():
-    assert F.fractional_max_pool2d(IMAGES, 2, 3).shape == (2, 3, 3, 3) and F.fractional_max_pool2d(IMAGES, (2, 2), [3, 3]).shape == (2, 3, 3, 3)
+    assert F.fractional_max_pool2d(IMAGES, 2, 3).shape == (2, 3, 3, 3) and F.fractional_max_pool2d(IMAGES, (2, 2), [3, 3]).shape == (
+        2,
+        3,
+        3,
+        3,
+    )
     assert F.adaptive_avg_pool2d(IMAGES, 2).shape == (2, 3, 2, 2) and F.adaptive_max_pool2d(IMAGES, (None, 2)).shape == (2, 3, 8, 2)
 
 

@@ -53,7 +53,9 @@ VALUE = {
     "Expected theta to have floating point type": lambda: F.affine_grid(THETA.int(), [1, 1, 2, 2], align_corners=False),
     "Expected a batch of 2D affine matrices of shape Nx2x3": lambda: F.affine_grid(THETA[0], [1, 1, 2, 2], align_corners=False),
     "Expected non-zero, positive output size": lambda: F.affine_grid(THETA, [1, 1, 0, 2], align_corners=False),
-    "requires output_ratio to either be a single Int or tuple of Ints": lambda: F.fractional_max_pool2d(ONES(1, 1, 9, 9), 2, output_ratio=[0.5] * 3),
+    "requires output_ratio to either be a single Int or tuple of Ints": lambda: F.fractional_max_pool2d(
+        ONES(1, 1, 9, 9), 2, output_ratio=[0.5] * 3
+    ),
     "must have the same shape as the input": lambda: F.embedding_bag(BAG, TABLE, START, mode="sum", per_sample_weights=ONES(3)),
     "Expected total_length to be at least the length of the longest": lambda: nn.utils.rnn.pad_packed_sequence(
         nn.utils.rnn.pack_sequence([ONES(3)]), total_length=1
@@ -61,7 +63,9 @@ VALUE = {
 }
 NOT_IMPLEMENTED = {
     "affine_grid only supports 4D and 5D sizes": lambda: F.affine_grid(THETA, [1, 1, 2], align_corners=False),
-    "per_sample_weights is only supported for mode='sum'": lambda: F.embedding_bag(BAG, TABLE, START, mode="mean", per_sample_weights=ONES(2)),
+    "per_sample_weights is only supported for mode='sum'": lambda: F.embedding_bag(
+        BAG, TABLE, START, mode="mean", per_sample_weights=ONES(2)
+    ),
 }
 
 

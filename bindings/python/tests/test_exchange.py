@@ -104,7 +104,13 @@ def shifted(dtype, by):
     return np.frombuffer(bytearray(bytes(by) + values.tobytes()), dtype, offset=by).reshape(3, 4), values
 
 
-TURNS = {"whole": lambda a: a, "turned": lambda a: a.T, "backwards": lambda a: a[::-1, ::-2], "parts": lambda a: a[1:, ::3], "none": lambda a: a[:0]}
+TURNS = {
+    "whole": lambda a: a,
+    "turned": lambda a: a.T,
+    "backwards": lambda a: a[::-1, ::-2],
+    "parts": lambda a: a[1:, ::3],
+    "none": lambda a: a[:0],
+}
 
 
 @pytest.mark.parametrize("turn", TURNS)
@@ -391,7 +397,9 @@ def test_tensors_that_require_grad_are_not_exported():
     x = torch.ones(3, requires_grad=True)
     for call in (np.asarray, np.array, torch.from_numpy, lambda t: t.numpy(), lambda t: t.__array__()):
         kind, text = (
-            (TypeError, "expected np.ndarray") if call is torch.from_numpy else (RuntimeError, "Can't call numpy.. on Tensor that requires grad")
+            (TypeError, "expected np.ndarray")
+            if call is torch.from_numpy
+            else (RuntimeError, "Can't call numpy.. on Tensor that requires grad")
         )
         for tensor in (x, x * 2):
             with pytest.raises(kind, match=text):

@@ -44,7 +44,9 @@ def test_a_program_returns_what_the_module_returns(name):
     inputs = [x.clone() if isinstance(x, torch.Tensor) else x for x in flat((args, kwargs))]
     program = export(module, args, kwargs, dynamic_shapes=shapes)
     assert all(torch.equal(state[k], v) for k, v in module.state_dict().items())  # export changes neither the module
-    assert all(torch.equal(a, b) if isinstance(b, torch.Tensor) else a == b for a, b in zip(inputs, flat((args, kwargs)), strict=True))  # nor inputs
+    assert all(
+        torch.equal(a, b) if isinstance(b, torch.Tensor) else a == b for a, b in zip(inputs, flat((args, kwargs)), strict=True)
+    )  # nor inputs
     assert text_of(program) == RECORDED[name], "PyTorch 2.15 has loaded the recorded programs: run exported_models.py and check them again"
     found = saved(program).module()(*copied(args), **copied(kwargs))
     with torch.no_grad():
@@ -109,7 +111,9 @@ def test_derived_dims():
     assert program.module()(torch.ones(4), torch.ones(9)).item() == 13
     with pytest.raises(ValueError, match=r"y.shape\[0\] is 6, but 2\*n \+ 1 is not 6 for any integer n; use another sample"):
         export(lambda x, y: x.sum() + y.sum(), (torch.ones(3), torch.ones(6)), dynamic_shapes=({0: n}, {0: 2 * n + 1}))
-    with pytest.raises(ValueError, match=r"y.shape\[0\] is 23, outside Dim\('2\*n \+ 1', min=1, max=21\); widen the Dim or use another sample"):
+    with pytest.raises(
+        ValueError, match=r"y.shape\[0\] is 23, outside Dim\('2\*n \+ 1', min=1, max=21\); widen the Dim or use another sample"
+    ):
         export(lambda x, y: x.sum() + y.sum(), (torch.ones(3), torch.ones(23)), dynamic_shapes=({0: n}, {0: 2 * n + 1}))
 
 
@@ -124,7 +128,13 @@ def test_auto_sizes_that_must_be_equal_are_one_symbol():
 
 @pytest.mark.parametrize(
     "shapes",
-    [{"x": {0: Dim("n")}, "y": None}, {"x": [Dim("n"), None]}, ({0: Dim("n")}, None), [(Dim("n"), 4), None], {"x": {0: Dim("n"), 1: Dim.STATIC}}],
+    [
+        {"x": {0: Dim("n")}, "y": None},
+        {"x": [Dim("n"), None]},
+        ({0: Dim("n")}, None),
+        [(Dim("n"), 4), None],
+        {"x": {0: Dim("n"), 1: Dim.STATIC}},
+    ],
 )
 def test_notations_of_dynamic_shapes(shapes):
     def function(x, y):
@@ -177,7 +187,11 @@ def test_wrong_dynamic_shapes(shapes, fact):
             NotImplementedError,
             "depends on the variable sizes: .*; make the size static, or compute with the size itself",
         ),
-        (lambda x: torch.cat([x] * x.size(0)), RuntimeError, r"Constraints violated .* test_export.py:\d+ passes it to a function or an index"),
+        (
+            lambda x: torch.cat([x] * x.size(0)),
+            RuntimeError,
+            r"Constraints violated .* test_export.py:\d+ passes it to a function or an index",
+        ),
         (lambda x: {1, 2}, NotImplementedError, "output 0 is a set"),
     ],
 )
@@ -327,7 +341,17 @@ def test_a_module_that_is_exporting_can_ask():
 def test_exported_files_run_on_the_command_line(tmp_path):
     save(export(nn.Linear(2, 1), (torch.ones(3, 2),), dynamic_shapes=({0: Dim("n")},)), tmp_path / "m.pt2")
     torch.save_npy(torch.ones(5, 2), tmp_path / "x.npy")
-    command = [sys.executable, "-m", "libtensor.export", "run", tmp_path / "m.pt2", "--input", tmp_path / "x.npy", "--output", tmp_path / "y.npy"]
+    command = [
+        sys.executable,
+        "-m",
+        "libtensor.export",
+        "run",
+        tmp_path / "m.pt2",
+        "--input",
+        tmp_path / "x.npy",
+        "--output",
+        tmp_path / "y.npy",
+    ]
     subprocess.run(command, check=True, timeout=60)
     assert np.load(tmp_path / "y.npy").shape == (5, 1)
 
@@ -389,7 +413,11 @@ def test_hints_have_bounds():
         (("x",), {"y": "x"}, r"takes 2 positional arguments \(x, d_a\), but 1 were given"),
         (("x", {"b": "x"}), {"y": "x"}, r"(?s)tree spec of: .*Positional argument 1 has the structure .*'b'.* exported with .*'a'"),
         (("x", {}), {"y": "x"}, r"(?s)tree spec of: .*Positional argument 1 has the structure .* exported with .*'a'"),
-        (("x", {"b": "x", "a": "x"}), {"y": "x"}, r"(?s)tree spec of: .*Positional argument 1 has the structure .*'b'.* exported with .*'a'"),
+        (
+            ("x", {"b": "x", "a": "x"}),
+            {"y": "x"},
+            r"(?s)tree spec of: .*Positional argument 1 has the structure .*'b'.* exported with .*'a'",
+        ),
         (("x", {"a": ("x",)}), {"y": "x"}, r"(?s)tree spec of: .*Positional argument 1 has the structure .*tuple"),
         (("x", OrderedDict(a="x")), {"y": "x"}, r"(?s)tree spec of: .*Positional argument 1 has the structure .*OrderedDict"),
         (("x", {"a": "x"}), {"y": ["x"]}, r"The argument 'y' has the structure .*list"),
@@ -447,7 +475,9 @@ library.impl("parts", lambda x, scale=2.0, dims=(): (x + 1, [x * scale, x.permut
 library.impl("parts", lambda x, scale=2.0, dims=(): (x + 1, [x * scale, x.permute(*dims).clone()]), "Meta")
 
 
-@pytest.mark.parametrize("take", [lambda made: made, lambda made: made[1][1] + 1, lambda made: (made[0], made[1][0])], ids=["all", "one", "some"])
+@pytest.mark.parametrize(
+    "take", [lambda made: made, lambda made: made[1][1] + 1, lambda made: (made[0], made[1][0])], ids=["all", "one", "some"]
+)
 def test_results_of_custom_operators_are_lists_in_tuples(take, tmp_path):
     x = torch.rand(2, 3)
     program = export(lambda x: take(torch.ops.tests_export.parts(x, scale=3.0, dims=[1, 0])), (x,), dynamic_shapes=({0: Dim("n")},))

@@ -58,7 +58,9 @@ FUNCTIONS = {
     "slices": lambda m, x: map_slices(lambda row, k: (row * k * m.weight, row.sum()), x, CONSTANT),
     "slices of several": lambda m, x: map_slices(lambda d: d["a"] - d["b"].mean(), {"a": x, "b": x.sin()}),
     "a scan": lambda m, x: scan(lambda carry, row: (carry + row, carry * m.weight), torch.zeros(3), x),
-    "a scan of structures": lambda m, x: scan(lambda c, row: ({"s": c["s"] + row}, (c["s"] * 2, row + 1)), {"s": m.mean.clone()}, x, reverse=True),
+    "a scan of structures": lambda m, x: scan(
+        lambda c, row: ({"s": c["s"] + row}, (c["s"] * 2, row + 1)), {"s": m.mean.clone()}, x, reverse=True
+    ),
     "a loop in a scan": lambda m, x: scan(
         lambda c, r: (while_loop(lambda y: y.abs().sum() > 1, lambda y: (y / 2,), (c + r,))[0], c * 2), CONSTANT, x
     ),
@@ -130,7 +132,8 @@ UNTAKEN = {
 
 @pytest.mark.parametrize("name", UNTAKEN)
 def test_gradients_of_the_function_that_is_not_called_are_zeros(name):
-    """PyTorch's gradients, where it has them. Of parameters that neither function uses, there is none. Results are bitwise those of the function."""
+    """PyTorch's gradients, where it has them. Of parameters that neither function uses, there is none. Results are bitwise those of the
+    function."""
     module = Module(UNTAKEN[name])
     module.other, module.unused = nn.Parameter(torch.tensor([2.0, 0.5, -1.0])), nn.Parameter(torch.ones(2))
     program, file = export(module, (torch.ones(3),)), io.BytesIO()
@@ -206,7 +209,11 @@ ERRORS = [
         NotImplementedError,
         r"true_fn of torch.cond writes with aten.add_",
     ),
-    (lambda m, x: cond(x.sum() > 0, torch.sin, lambda y: m.mean.mul_(2) + y, (x,)), NotImplementedError, r"false_fn of torch.cond writes with"),
+    (
+        lambda m, x: cond(x.sum() > 0, torch.sin, lambda y: m.mean.mul_(2) + y, (x,)),
+        NotImplementedError,
+        r"false_fn of torch.cond writes with",
+    ),
     (lambda m, x: cond(x.sum() > 0, lambda y: y[:2] * 1, torch.sin, (x,)), NotImplementedError, r"shapes \[2\] and \[3\]"),
     (
         lambda m, x: cond(x.sum() > 0, lambda y: y.int(), torch.sin, (x,)),
@@ -225,7 +232,11 @@ ERRORS = [
     (lambda m, x: while_loop(lambda y: y.sum() < 9, lambda y: (y[:2] * 2,), (x,)), RuntimeError, r"must have the shape \[3\]"),
     (lambda m, x: while_loop(lambda y: y < 9, lambda y: (y * 2,), (x,)), RuntimeError, "cond_fn must return a tensor with one element"),
     (lambda m, x: scan(lambda c, y: c + y, torch.zeros(()), x), RuntimeError, "must return a pair of a carry"),
-    (lambda m, x: scan(lambda c, y: (c.double(), y * 2), torch.zeros(()), x), RuntimeError, "the carry .* torch.float32, not .* torch.float64"),
+    (
+        lambda m, x: scan(lambda c, y: (c.double(), y * 2), torch.zeros(()), x),
+        RuntimeError,
+        "the carry .* torch.float32, not .* torch.float64",
+    ),
     (lambda m, x: map_slices(lambda y: 3, x), NotImplementedError, "results of the function must be tensors, not a int"),
     (leak, NotImplementedError, "true_fn of torch.cond creates is used outside of it; return it"),
     (assign, NotImplementedError, "true_fn of torch.cond creates is used outside of it; return it"),
@@ -279,7 +290,9 @@ def test_a_predicate_is_a_bool_or_one_element(how):
 
     x = torch.tensor([1.0, -2.0])
     for pred in (lambda x: x > 0, lambda x: x.reshape(2, 1) > 0, lambda x: x[:0] > 0):
-        with pytest.raises(RuntimeError, match=r"torch.cond: Expected pred to be bool or single-element tensor, but got a tensor of shape \["):
+        with pytest.raises(
+            RuntimeError, match=r"torch.cond: Expected pred to be bool or single-element tensor, but got a tensor of shape \["
+        ):
             call(pred, x)
     for pred in ("yes", None, [True]):
         with pytest.raises(RuntimeError, match="torch.cond: Expected pred to be bool or tensor, but got"):

@@ -111,7 +111,10 @@ def test_results_that_pytorch_wrote_to_out_have_the_class_of_other_results():
         (lambda x: torch.func.grad(lambda y: y.sum())(x), "a transform of torch.func, such as vmap or grad"),
         (lambda x: copy.deepcopy(x) + 1, r"copy.deepcopy of a tensor that the traced function has created; use clone"),
         (lambda x: torch.add(x, 1, out=CONV.weight), "aten.add.out writes to a tensor that is neither an input nor a buffer"),
-        (lambda x: torch._foreach_add_([CONV.weight], 1), "aten._foreach_add_.Scalar writes to a tensor that is neither an input nor a buffer"),
+        (
+            lambda x: torch._foreach_add_([CONV.weight], 1),
+            "aten._foreach_add_.Scalar writes to a tensor that is neither an input nor a buffer",
+        ),
         (lambda x: x.to_sparse(), r"layout torch.sparse_coo; .* convert with to_dense\(\)"),
     ],
 )

@@ -145,7 +145,9 @@ SHOWN = {
 
 @pytest.mark.parametrize("expected", SHOWN)
 def test_sizes_are_printed_as_sympy_prints_them(expected):
-    program = load(io.BytesIO(w.archive(w.model({"x": w.meta("float32", [SHOWN[expected], 3])}, [w.aten("relu.default", "y", "x")], ["y"]))))
+    program = load(
+        io.BytesIO(w.archive(w.model({"x": w.meta("float32", [SHOWN[expected], 3])}, [w.aten("relu.default", "y", "x")], ["y"])))
+    )
     assert f'x: "f32[{expected}, 3]"' in str(program)
 
 

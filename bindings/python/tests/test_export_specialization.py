@@ -114,7 +114,9 @@ def test_a_conversion_that_changes_the_graph_makes_only_its_size_static(name):
 
 def test_the_size_of_a_derived_dim_is_named():
     dim = Dim("n")
-    with pytest.raises(RuntimeError, match=r"Constraints violated \(n\)! You marked n as dynamic .*: test_export_specialization\.py:\d+ converts it"):
+    with pytest.raises(
+        RuntimeError, match=r"Constraints violated \(n\)! You marked n as dynamic .*: test_export_specialization\.py:\d+ converts it"
+    ):
         export(lambda x, y: y / math.sqrt(x.shape[0]), (torch.ones(11), torch.ones(5)), dynamic_shapes=({0: 2 * dim + 1}, {0: dim}))
 
 

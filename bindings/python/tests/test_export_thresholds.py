@@ -1,4 +1,5 @@
-"""Branches of Python code on variable sizes: export finds those that no sample size takes, by the comparisons of sizes that the code makes."""
+"""Branches of Python code on variable sizes: export finds those that no sample size takes, by the comparisons of sizes that the code
+makes."""
 
 import builtins
 import math
@@ -63,7 +64,8 @@ BRANCHES = {
 def test_branches_between_the_sample_sizes_raise(name):
     with pytest.raises(
         NotImplementedError,
-        match=r"depends on the variable size s0: the graph differs: an operator \(.* instead of .*\) for size \d+ differs from that for size",
+        match=r"depends on the variable size s0: the graph differs: an operator \(.* instead of .*\) for size \d+ differs from that for "
+        r"size",
     ):
         export(BRANCHES[name], (torch.ones(4, 3),), dynamic_shapes=({0: Dim("rows")},))
 
@@ -108,7 +110,9 @@ TWO = {
     "a large size": lambda x, y: x.sin() if x.shape[0] > 10**6 else x.cos(),
     "a constant tensor": lambda x, y: x + torch.tensor([1.0] if x.shape[0] > 100 else [2.0]),
     "a constant tensor of a large size": lambda x, y: x + torch.tensor([1.0] if x.shape[0] > 10**6 else [2.0]),
-    "a function of torch.cond": lambda x, y: torch.cond(x.sum() > 0, lambda x: x.sin() if x.shape[0] * 2 > 155 else x.cos(), torch.sin, (x,)),
+    "a function of torch.cond": lambda x, y: torch.cond(
+        x.sum() > 0, lambda x: x.sin() if x.shape[0] * 2 > 155 else x.cos(), torch.sin, (x,)
+    ),
 }
 
 
@@ -158,7 +162,9 @@ def test_no_comparison_changes_a_program_silently(seed):
 
 def test_comparisons_of_sizes_that_depend_on_elements_raise():
     with pytest.raises(NotImplementedError, match=r"test_export_thresholds.py:\d+ compares a size that depends on elements"):
-        export(lambda x: x.sin() if x.nonzero().shape[0] > 100 else x.cos(), (torch.tensor([1.0, 0.0, 2.0]),), dynamic_shapes=({0: Dim("n")},))
+        export(
+            lambda x: x.sin() if x.nonzero().shape[0] > 100 else x.cos(), (torch.tensor([1.0, 0.0, 2.0]),), dynamic_shapes=({0: Dim("n")},)
+        )
 
 
 def test_random_functions_with_constant_tensors_have_variable_sizes():

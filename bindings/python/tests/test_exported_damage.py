@@ -132,7 +132,10 @@ def test_errors_name_the_field(archived):
     check(lambda m: graph(m)["outputs"].pop(), "damaged: the signature has 2 outputs, but the graph 1")
     check(lambda m: json.dumps(m).replace('"dtype": 7', '"dtype": 99').encode(), "dtype 99 is unknown")
     check(lambda m: m["range_constraints"].update({"\ud800": {"min_val": 1, "max_val": 2}}), "surrogate")
-    check(lambda m: m["graph_module"]["module_call_graph"][0]["signature"].update(in_spec=json.dumps([1, w.LEAF])), "the in_spec of the program")
+    check(
+        lambda m: m["graph_module"]["module_call_graph"][0]["signature"].update(in_spec=json.dumps([1, w.LEAF])),
+        "the in_spec of the program",
+    )
 
 
 EXPRESSIONS = {
@@ -193,7 +196,10 @@ def opened(nodes, values=None):
 
 
 CALLS = {
-    "no parameter 'k'": (w.aten("silu.default", "y", "x", k="x"), r"has the argument 'k'; the schema of the operator is aten::silu\(Tensor self\)"),
+    "no parameter 'k'": (
+        w.aten("silu.default", "y", "x", k="x"),
+        r"has the argument 'k'; the schema of the operator is aten::silu\(Tensor self\)",
+    ),
     "more arguments than parameters": (w.aten("silu.default", "y", "x", "x"), "has more arguments than parameters"),
     "twice": (w.aten("silu.default", "y", "x", self="x"), "has the argument 'self' twice"),
     "no argument": (w.aten("addcmul.default", "y", "x", "x"), "has no argument 'tensor2'"),

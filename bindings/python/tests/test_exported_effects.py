@@ -142,8 +142,8 @@ def run_all(*calls):
 
 @pytest.mark.parametrize("count", [2, 3])
 def test_programs_whose_operators_run_each_other_do_not_wait_for_each_other(count):
-    """On one thread and on several, of which each runs another one first: one run is an error that names the state, and the others complete or
-    have the error of their operator."""
+    """On one thread and on several, of which each runs another one first: one run is an error that names the state, and the others complete
+    or have the error of their operator."""
     functions = [[] for _ in range(count)]
     modules = [counting(f"state{count}{i}", function) for i, function in enumerate(functions)]
     x = torch.ones(2)

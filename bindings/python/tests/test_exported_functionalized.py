@@ -1,4 +1,5 @@
-"""Programs of PyTorch without mutation, which call operators that write to tensors with copies of these: auto_functionalized and its version 2."""
+"""Programs of PyTorch without mutation, which call operators that write to tensors with copies of these: auto_functionalized and its
+version 2."""
 
 import io
 from typing import Optional
@@ -89,7 +90,11 @@ def test_copies_are_the_last_results(version):
     bases = {"_all_bases": w.tensors("y", "z"), "_x_base_index": 0, "_y_base_index": 1}
     nodes = [
         w.node(
-            V2 if version == 2 else V1, [w.tensor(n) for n in "stu"], operator("exchange"), k="x", **(bases if version == 2 else {"y": "z", "x": "y"})
+            V2 if version == 2 else V1,
+            [w.tensor(n) for n in "stu"],
+            operator("exchange"),
+            k="x",
+            **(bases if version == 2 else {"y": "z", "x": "y"}),
         )
     ]
     check(nodes, ["s", "t", "u"], [10, [4, 6], [11, 14]], k, x, y)
@@ -140,8 +145,14 @@ SCALE, ONE = operator("scale"), [w.arg(None), w.tensor("y")]
         (w.node(V2, ONE), "calls no operator"),
         (w.node(V1, ONE, "x"), "calls no operator"),
         (w.node(V2, [], SCALE, k=3.0, _x_base_index=0, _all_bases=w.tensors("x")), "has 0 results; at least 1 are required"),
-        (w.node(V2, ONE, SCALE, k=3.0, _x_base_index=1, _all_bases=w.tensors("x")), 'argument "_x_base_index" is 1; it must be from 0 to 0'),
-        (w.node(V2, ONE, SCALE, k=3.0, _x_base_index=-1, _all_bases=w.tensors("x")), 'argument "_x_base_index" is -1; it must be from 0 to 0'),
+        (
+            w.node(V2, ONE, SCALE, k=3.0, _x_base_index=1, _all_bases=w.tensors("x")),
+            'argument "_x_base_index" is 1; it must be from 0 to 0',
+        ),
+        (
+            w.node(V2, ONE, SCALE, k=3.0, _x_base_index=-1, _all_bases=w.tensors("x")),
+            'argument "_x_base_index" is -1; it must be from 0 to 0',
+        ),
         (w.node(V2, [w.arg(None)], SCALE, k=3.0, _x_base_index=0), 'argument "_x_base_index" is no index of the 0 tensors'),
         (w.node(V2, ONE, SCALE, k=3.0, _x_base_index=0, _all_bases=w.tensors("unknown")), '"unknown", which is not defined'),
         (w.node(V2, [w.arg(None), w.tensor("x")], SCALE, k=3.0, _x_base_index=0, _all_bases=w.tensors("x")), '"x" is defined twice'),

@@ -62,7 +62,9 @@ def test_nodes(kind):
     )
     assert nodes["getitem"].target is operator.getitem and nodes["getitem"].args == (nodes["split"], 0)
     assert nodes["cond"].target is torch.ops.higher_order.cond and nodes["cond"].args[3] == (nodes["x"],)
-    assert nodes["relu"].meta["val"].shape == (4, 2) and nodes["relu"].meta["val"].dtype == torch.float32 and nodes["relu"].meta["val"].is_meta
+    assert (
+        nodes["relu"].meta["val"].shape == (4, 2) and nodes["relu"].meta["val"].dtype == torch.float32 and nodes["relu"].meta["val"].is_meta
+    )
     assert nodes["sym_size_int"].meta["val"] == 4 and nodes["mul_1"].meta["val"] == 8 and nodes["n"].meta["val"] == 2
     assert [x.shape for x in nodes["topk"].meta["val"]] == [(4, 2), (4, 2)]
     assert len(nodes["output"].args[0]) == 6
@@ -89,7 +91,11 @@ def test_state_and_structures_of_calls(kind):
     assert all(a is b for a, b in zip(program.parameters(), program.module().parameters(), strict=True))
     assert program.call_spec.in_spec.num_leaves == 3 and program.call_spec.out_spec.num_leaves == 6
     first = program.module_call_graph[0]
-    assert first.fqn == "" and first.signature.forward_arg_names == ["x", "extra", "n"] and first.signature.in_spec == program.call_spec.in_spec
+    assert (
+        first.fqn == ""
+        and first.signature.forward_arg_names == ["x", "extra", "n"]
+        and first.signature.in_spec == program.call_spec.in_spec
+    )
     assert [entry.fqn for entry in program.module_call_graph[1:]] == ["linear"] and program.dialect == "TRAINING"
 
 

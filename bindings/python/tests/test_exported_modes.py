@@ -1,4 +1,5 @@
-"""Modules of programs call the operators of their graph for modes and subclasses of Tensor, as PyTorch's do, with the results of a plain call."""
+"""Modules of programs call the operators of their graph for modes and subclasses of Tensor, as PyTorch's do, with the results of a plain
+call."""
 
 import copy
 import inspect
@@ -147,7 +148,10 @@ def test_modes_receive_the_operators(exported, name, modes):
         finally:
             for mode in reversed(active):
                 mode.__exit__(None, None, None)
-    assert (list(map(bits, pytree.tree_leaves(found))), list(map(bits, [*module.state_dict().values(), *pytree.tree_leaves(given)]))) == expected
+    assert (
+        list(map(bits, pytree.tree_leaves(found))),
+        list(map(bits, [*module.state_dict().values(), *pytree.tree_leaves(given)])),
+    ) == expected
     targets = {target.removeprefix("torch.ops.") for target in program.operators if target.startswith("torch.ops.aten.")}
     assert all(mode.seen for mode in active)
     if modes == "function" and name in MODELS:  # which receives the operators of the graph themselves
@@ -446,9 +450,14 @@ def test_the_signature_is_that_of_the_exported_function():
 
 
 def test_arguments_have_the_names_of_inputs_in_files_without_names():
-    text = w.model({"x": w.meta("float32", [2]), "not a name": w.meta("float32", [2])}, [w.aten("add.Tensor", "y", "x", "not a name")], ["y"])
+    text = w.model(
+        {"x": w.meta("float32", [2]), "not a name": w.meta("float32", [2])}, [w.aten("add.Tensor", "y", "x", "not a name")], ["y"]
+    )
     module = load(io.BytesIO(w.archive(text))).module()
-    assert list(inspect.signature(module.forward).parameters) == ["args", "kwargs"] and module(torch.ones(2), torch.ones(2)).tolist() == [2, 2]
+    assert list(inspect.signature(module.forward).parameters) == ["args", "kwargs"] and module(torch.ones(2), torch.ones(2)).tolist() == [
+        2,
+        2,
+    ]
     text = w.model({"x": w.meta("float32", [2]), "z": w.meta("float32", [2])}, [w.aten("add.Tensor", "y", "x", "z")], ["y"])
     assert list(inspect.signature(load(io.BytesIO(w.archive(text))).module().forward).parameters) == ["x", "z"]
 
@@ -501,7 +510,9 @@ def assign(module, x, make):
 
 def test_outputs_that_share_memory_with_assigned_buffers():
     for make in (lambda m: m, lambda m: m[1:], lambda m: m.view(3, 1)):
-        with pytest.raises(NotImplementedError, match="output 0 shares memory with the buffer m, to which the module assigns another tensor.*clone"):
+        with pytest.raises(
+            NotImplementedError, match="output 0 shares memory with the buffer m, to which the module assigns another tensor.*clone"
+        ):
             export(Assigned(lambda module, x, make=make: assign(module, x, make)), (torch.full((3,), 3.0),))
     program = export(Assigned(lambda module, x: assign(module, x, torch.clone)), (torch.full((3,), 3.0),)).module()
     assert program(torch.full((3,), 5.0)).tolist() == [5.0] * 3 and program.m.tolist() == [10.0] * 3

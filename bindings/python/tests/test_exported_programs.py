@@ -54,7 +54,9 @@ def test_results_are_fresh_and_inputs_unchanged():
 def test_a_path_maps_the_weights(tmp_path):
     meta = w.meta("float32", [2, 3])
     text = w.model({"x": F32}, [w.aten("mv.default", "y", "p", "x")], ["y"], weights=[("p", "parameter", "layer.weight", meta)])
-    path = w.program(text, tmp_path / "m.pt2", records=[("weight_0", floats(1, 2, 3, 4, 5, 6))], weights=[("layer.weight", "weight_0", meta)])
+    path = w.program(
+        text, tmp_path / "m.pt2", records=[("weight_0", floats(1, 2, 3, 4, 5, 6))], weights=[("layer.weight", "weight_0", meta)]
+    )
     program = load(path)
     assert program.module()(torch.tensor([1.0, 1.0, 1.0])).tolist() == [6, 15]
     assert program.state_dict["layer.weight"].tolist() == [[1, 2, 3], [4, 5, 6]]
@@ -131,7 +133,13 @@ def test_symbolic_sizes_are_checked():
 
 @pytest.mark.parametrize(
     ("expression", "expected"),
-    [("FloorDiv({}, Integer(2))", 2), ("Mod({}, Integer(3))", 2), ("Max({}, Integer(9))", 9), ("Add({}, Integer(-1))", 4), ("Unknown({})", 3)],
+    [
+        ("FloorDiv({}, Integer(2))", 2),
+        ("Mod({}, Integer(3))", 2),
+        ("Max({}, Integer(9))", 9),
+        ("Add({}, Integer(-1))", 4),
+        ("Unknown({})", 3),
+    ],
 )
 def test_expressions_of_sizes(expression, expected):
     module = opened(symbols(expression.format(w.symbol("s0")))).module()
@@ -165,7 +173,9 @@ def test_arithmetic_on_numbers(name, operands, expected):
     assert result == expected and type(result) is type(expected)
 
 
-@pytest.mark.parametrize(("name", "operands"), [("floordiv", (1, 0)), ("mod", (1, 0)), ("mul", (2**62, 2)), ("pow", (10, 60)), ("lshift", (1, 63))])
+@pytest.mark.parametrize(
+    ("name", "operands"), [("floordiv", (1, 0)), ("mod", (1, 0)), ("mul", (2**62, 2)), ("pow", (10, 60)), ("lshift", (1, 63))]
+)
 def test_numbers_without_a_result_are_errors(name, operands):
     module = runs({"a": None, "b": None}, [w.node("_operator." + name, [w.sym("r")], w.sym("a"), w.sym("b"))], [w.sym("r")])
     with pytest.raises(RuntimeError, match=rf"node.*: cannot compute {name}\("):
@@ -437,7 +447,12 @@ def test_constant_inputs_must_be_equal():
     constants = [("flag", {"as_bool": True}), ("mode", {"as_string": "sum"}), ("rest", {"as_none": True})]
     module = runs({"x": F32}, [w.aten("sum.default", "y", "x")], ["y"], constants=constants)
     assert module(torch.ones(3), True, "sum", None).item() == 3
-    for values, name in [((False, "sum", None), "flag"), (("True", "sum", None), "flag"), ((True, "mean", None), "mode"), ((True, "sum", 1), "rest")]:
+    for values, name in [
+        ((False, "sum", None), "flag"),
+        (("True", "sum", None), "flag"),
+        ((True, "mean", None), "mode"),
+        ((True, "sum", 1), "rest"),
+    ]:
         with pytest.raises(RuntimeError, match=f"'{name}'.*exported for"):
             module(torch.ones(3), *values)
 

@@ -32,7 +32,9 @@ def runs(*args, **options):
 def region(results, body, *args, dtype=None, enabled=True, device="cpu"):
     """A node of a region of autocast: `results` are its values, one for each of those of the body."""
     dtype = {"as_none": True} if dtype is None else {"as_scalar_type": dtype}
-    return w.node("torch.ops.higher_order.wrap_with_autocast", [w.tensors(*results)], {"as_string": device}, dtype, enabled, None, body, *args)
+    return w.node(
+        "torch.ops.higher_order.wrap_with_autocast", [w.tensors(*results)], {"as_string": device}, dtype, enabled, None, body, *args
+    )
 
 
 def products(name, inputs=("a",), outputs=("p", "q")):
@@ -49,7 +51,9 @@ def is_autocast():
 @pytest.mark.parametrize("enabled", [True, False])
 def test_regions_of_autocast(enabled, dtype, around):
     module = runs(
-        {"x": F32}, [region(["p", "q"], products("body"), "x", dtype=dtype, enabled=enabled), w.aten("mm.default", "y", "x", "x")], ["p", "q", "y"]
+        {"x": F32},
+        [region(["p", "q"], products("body"), "x", dtype=dtype, enabled=enabled), w.aten("mm.default", "y", "x", "x")],
+        ["p", "q", "y"],
     )
     kind = {None: None, BF16: torch.bfloat16, F16: torch.float16}[dtype]
     with torch.autocast("cpu", dtype=around, enabled=around is not None):
@@ -92,7 +96,9 @@ def test_decompositions_of_autocast_are_errors():
 
 
 def test_gradients_of_regions_of_autocast():
-    program = opened({"x": F32}, [region(["p", "q"], products("body"), "x"), w.aten("sum.default", "y", "q", dtype={"as_scalar_type": 7})], ["y"])
+    program = opened(
+        {"x": F32}, [region(["p", "q"], products("body"), "x"), w.aten("sum.default", "y", "q", dtype={"as_scalar_type": 7})], ["y"]
+    )
     grads = []
     for f in (program.module(), lambda x: torch.autocast("cpu")(lambda x: (x @ x).log_softmax(1))(x).sum(dtype=torch.float32)):
         x = X.clone().requires_grad_()

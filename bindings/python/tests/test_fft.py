@@ -284,11 +284,19 @@ def test_signals_come_back(dtype):
         (lambda x: torch.stft(x, 30, center=False, return_complex=True), RuntimeError, "n_fft=30"),
         (lambda x: torch.stft(x, 8, hop_length=0, return_complex=True), RuntimeError, "hop_length=0"),
         (lambda x: torch.stft(x, 8, win_length=9, return_complex=True), RuntimeError, "win_length=9"),
-        (lambda x: torch.stft(x, 8, window=torch.ones(7), return_complex=True), RuntimeError, r"win_length=8, but got window with size \[7\]"),
+        (
+            lambda x: torch.stft(x, 8, window=torch.ones(7), return_complex=True),
+            RuntimeError,
+            r"win_length=8, but got window with size \[7\]",
+        ),
         (lambda x: torch.stft(x + 0j, 8, onesided=True), RuntimeError, "Cannot have onesided output"),
         (lambda x: torch.stft(x, 8, pad_mode="other", return_complex=True), RuntimeError, "pad_mode must be one of .*, got .other."),
         (lambda x: torch.istft(x[None], 8), TypeError, "complex-valued input"),
-        (lambda x: torch.istft(torch.stft(x, 8, return_complex=True), 10), RuntimeError, "n_fft / 2 \\+ 1 = 6 when onesided=True, but got 5"),
+        (
+            lambda x: torch.istft(torch.stft(x, 8, return_complex=True), 10),
+            RuntimeError,
+            "n_fft / 2 \\+ 1 = 6 when onesided=True, but got 5",
+        ),
         (lambda x: torch.istft(torch.stft(x, 8, return_complex=True), 8, window=torch.zeros(8)), RuntimeError, "window overlap add min"),
     ],
 )

@@ -104,7 +104,10 @@ def test_the_memory_limit_includes_the_memory_for_reading(name):
     ("load", "data"),
     [
         (torch.load_npy, b"\x93NUMPY\x02\x00" + struct.pack("<I", 2**32 - 1) + b"{"),
-        (torch.load_npy, b"\x93NUMPY\x01\x00v\x00" + b"{'descr': '<f8', 'fortran_order': False, 'shape': (1152921504606846976,)}".ljust(117) + b"\n"),
+        (
+            torch.load_npy,
+            b"\x93NUMPY\x01\x00v\x00" + b"{'descr': '<f8', 'fortran_order': False, 'shape': (1152921504606846976,)}".ljust(117) + b"\n",
+        ),
         (safetensors.load, struct.pack("<Q", 99_000_000) + b"{}"),
         (safetensors.load, struct.pack("<Q", 2**63) + b"{}"),
     ],
@@ -294,7 +297,13 @@ def test_names_are_checked_before_a_file_is_replaced(tmp_path, name, fact):
 
 
 def test_arrays_follow_each_other_in_a_stream():
-    arrays = [np.arange(6, dtype="f4").reshape(2, 3), np.array(1.5), np.zeros((0, 3)), np.arange(4, dtype=">i2"), np.asfortranarray(np.ones((3, 2)))]
+    arrays = [
+        np.arange(6, dtype="f4").reshape(2, 3),
+        np.array(1.5),
+        np.zeros((0, 3)),
+        np.arange(4, dtype=">i2"),
+        np.asfortranarray(np.ones((3, 2))),
+    ]
     f = io.BytesIO()
     for array in arrays:
         np.save(f, array)

@@ -17,7 +17,13 @@ import libtensor as torch
 from libtensor import safetensors
 
 # Bits of the fraction, bias of the exponent.
-SHAPES = {"float8_e4m3fn": (3, 7), "float8_e5m2": (2, 15), "float8_e4m3fnuz": (3, 8), "float8_e5m2fnuz": (2, 16), "float8_e8m0fnu": (0, 127)}
+SHAPES = {
+    "float8_e4m3fn": (3, 7),
+    "float8_e5m2": (2, 15),
+    "float8_e4m3fnuz": (3, 8),
+    "float8_e5m2fnuz": (2, 16),
+    "float8_e8m0fnu": (0, 127),
+}
 dtypes = pytest.mark.parametrize("dtype", [getattr(torch, name) for name in SHAPES], ids=lambda d: d.name)
 OTHERS = ["bool", "uint8", "int8", "int16", "int32", "int64", "uint16", "uint32", "uint64", "float16", "bfloat16", "float32", "float64"]
 OTHERS += ["complex32", "complex64", "complex128"]
@@ -98,7 +104,9 @@ def floats(dtype):
     middle = [(a + b) / 2 for a, b in itertools.pairwise(numbers)]
     steps = [
         float(x)
-        for x in numbers + middle + [numbers[-1] * 2, numbers[-1] * Fraction(17, 16), numbers[-1] * Fraction(33, 32), numbers[-1] * Fraction(9, 8)]
+        for x in numbers
+        + middle
+        + [numbers[-1] * 2, numbers[-1] * Fraction(17, 16), numbers[-1] * Fraction(33, 32), numbers[-1] * Fraction(9, 8)]
     ]
     special = [0.0, -0.0, math.inf, -math.inf, math.nan, -math.nan, 1e-45, -1e-45, 3.4e38, 2.0**-126, 2.0**-127, 2.0**-128, 1.5 * 2.0**127]
     rng = np.random.default_rng(len(dtype.name))
@@ -139,7 +147,9 @@ def test_numbers_of_all_codes(dtype):
     assert x.to(torch.bool).tolist() == [bool(v) for v in expected]
     small = [code for code, v in finite(dtype).items() if abs(v) < 2**31]
     for name in ("int32", "int64"):
-        assert torch.tensor(small, dtype=torch.uint8).view(dtype).to(getattr(torch, name)).tolist() == [int(finite(dtype)[code]) for code in small]
+        assert torch.tensor(small, dtype=torch.uint8).view(dtype).to(getattr(torch, name)).tolist() == [
+            int(finite(dtype)[code]) for code in small
+        ]
 
 
 @dtypes
@@ -523,7 +533,13 @@ def test_numerical_properties(dtype):
     normal = [v for code, v in finite(dtype).items() if code < 128 and code >> fraction] if fraction else numbers
     assert (f.max, f.tiny, f.smallest_normal) == (max(numbers), min(normal), min(normal))
     assert f.min == (-max(numbers) if dtype.is_signed else min(numbers))
-    assert f.eps == 2.0**-fraction and f.bits == 8 and f.resolution == 1.0 and f.dtype == dtype.name and repr(f).endswith(f"dtype={dtype.name})")
+    assert (
+        f.eps == 2.0**-fraction
+        and f.bits == 8
+        and f.resolution == 1.0
+        and f.dtype == dtype.name
+        and repr(f).endswith(f"dtype={dtype.name})")
+    )
 
 
 def test_float4_has_no_tensors():

@@ -46,7 +46,12 @@ def test_counts_by_module():
     counter = count(lambda: model(lt.rand(3, 4)), backward=True)
     counts = {name: sum(by.values()) for name, by in counter.get_flop_counts().items()}
     first, second = 2 * 3 * 20, 2 * 3 * 30
-    assert counts == {"Global": 2 * first + 3 * second, "Sequential": 2 * first + 3 * second, "Sequential.0": 2 * first, "Sequential.1": 3 * second}
+    assert counts == {
+        "Global": 2 * first + 3 * second,
+        "Sequential": 2 * first + 3 * second,
+        "Sequential.0": 2 * first,
+        "Sequential.1": 3 * second,
+    }
     assert counter.get_flop_counts()["Sequential.1"] == {aten.addmm: second, aten.mm: 2 * second}
     table = counter.get_table(2)
     assert "Sequential.1" in table and "Sequential.1" not in counter.get_table(1)

@@ -31,7 +31,9 @@ def walk(x, kernel, dilation, padding, stride):
 
 
 @pytest.mark.parametrize(("sizes", "kernel", "dilation", "padding", "stride"), CASES, ids=str)
-@pytest.mark.parametrize("dtype", [torch.float32, torch.float64, torch.float16, torch.bfloat16, torch.complex64, torch.int64, torch.int8], ids=str)
+@pytest.mark.parametrize(
+    "dtype", [torch.float32, torch.float64, torch.float16, torch.bfloat16, torch.complex64, torch.int64, torch.int8], ids=str
+)
 def test_values(dtype, sizes, kernel, dilation, padding, stride):
     torch.manual_seed(0)
     x = torch.randint(-3, 4, sizes).to(dtype)

@@ -10,7 +10,11 @@ BINARY = ["add", "sub", "mul", "div", "clamp_max", "clamp_min", "maximum", "mini
 
 
 def lists(dtype=torch.float64, first=0.25):
-    values = [torch.tensor([first, 0.5, 0.75], dtype=dtype), torch.tensor([[0.125], [0.625]], dtype=dtype), torch.tensor(0.875, dtype=dtype)]
+    values = [
+        torch.tensor([first, 0.5, 0.75], dtype=dtype),
+        torch.tensor([[0.125], [0.625]], dtype=dtype),
+        torch.tensor(0.875, dtype=dtype),
+    ]
     return values, [value.flip(0) + 0.5 if value.dim() else value + 0.5 for value in values]
 
 
@@ -69,7 +73,8 @@ def test_derivatives_of_packed_scalars(name):
 
     def each(s, *tensors):
         return [
-            getattr(torch, name)(t, t, t) + (v - 1) * (t * t if name == "addcmul" else torch.ones_like(t)) for t, v in zip(tensors, s, strict=True)
+            getattr(torch, name)(t, t, t) + (v - 1) * (t * t if name == "addcmul" else torch.ones_like(t))
+            for t, v in zip(tensors, s, strict=True)
         ]
 
     leaves = [t.requires_grad_() for t in (factors, *a)]
@@ -79,7 +84,9 @@ def test_derivatives_of_packed_scalars(name):
             torch.testing.assert_close(got, expected)
     tangents = torch.func.jvp(lambda s: torch._foreach_addcmul(a, b, b, s)[1], (factors.detach(),), (torch.ones_like(factors),))[1]
     torch.testing.assert_close(tangents, b[1] * b[1])
-    batched = torch.vmap(lambda s: torch._foreach_addcmul([t.detach() for t in a], b, b, s)[0])(torch.stack([factors, 2 * factors]).detach())
+    batched = torch.vmap(lambda s: torch._foreach_addcmul([t.detach() for t in a], b, b, s)[0])(
+        torch.stack([factors, 2 * factors]).detach()
+    )
     torch.testing.assert_close(batched[1], a[0].detach() + b[0] * b[0])
 
 
@@ -200,7 +207,9 @@ def test_fused_updates_change_parameters_and_states():
     params[1].requires_grad_()
     with torch.no_grad():
         torch._fused_adam_(params, grads, means, squares, [], [torch.tensor(1.0)] * 2, **ADAM)
-    assert all(torch.allclose(x, torch.tensor(0.5)) and (m == 2).all() and (s == 12).all() for x, m, s in zip(params, means, squares, strict=True))
+    assert all(
+        torch.allclose(x, torch.tensor(0.5)) and (m == 2).all() and (s == 12).all() for x, m, s in zip(params, means, squares, strict=True)
+    )
     assert [x._version for x in (*params, *means, *squares)] == [1] * 6 and [x._version for x in grads] == [0, 0]
 
 

@@ -70,7 +70,10 @@ def test_a_child_computes_with_threads_and_views_share_memory():
 KINDS = {
     "sparse": ("torch.eye(3).to_sparse()", "x.to_dense().sum() == 3 and x.is_coalesced()"),
     "csr": ("torch.eye(3).to_sparse_csr()", "(x @ torch.ones(3)).tolist() == [1, 1, 1]"),
-    "quantized": ("torch.quantize_per_tensor(torch.ones(3), 0.5, 1, torch.quint8)", "x.dequantize().tolist() == [1, 1, 1] and x.q_scale() == 0.5"),
+    "quantized": (
+        "torch.quantize_per_tensor(torch.ones(3), 0.5, 1, torch.quint8)",
+        "x.dequantize().tolist() == [1, 1, 1] and x.q_scale() == 0.5",
+    ),
     "named": ("torch.zeros(2, 3, names=('A', 'B'))", "x.sum('B').names == ('A',)"),
     "meta": ("torch.ones(2, 3, device='meta')", "(x + 1).shape == (2, 3)"),
     "inference": ("torch.inference_mode()(torch.ones)(2)", "x.is_inference() and x.sum() == 2"),

@@ -160,7 +160,10 @@ def test_func_jacobians():
         assert made["out"]["a"].tolist() == [[2, 0, 0], [0, 2, 0], [0, 0, 2]]
     assert func.hessian(cubes)(X).tolist() == [[6, 0, 0], [0, 12, 0], [0, 0, 18]]
     assert func.jacrev(func.jacrev(lambda x: x**3))(X)[1, 1].tolist() == [0, 12, 0]
-    assert [[t.shape for t in row] for row in func.hessian(lambda a, b: (a * b).sum(), argnums=(0, 1))(X, Y)] == [[(3, 3), (3, 3)], [(3, 3), (3, 3)]]
+    assert [[t.shape for t in row] for row in func.hessian(lambda a, b: (a * b).sum(), argnums=(0, 1))(X, Y)] == [
+        [(3, 3), (3, 3)],
+        [(3, 3), (3, 3)],
+    ]
 
 
 def test_functions_in_inference_mode():
@@ -188,7 +191,9 @@ def test_functional_in_every_mode(mode):
 
 def test_jacobians_are_real():
     for jacobian, name in ((func.jacrev, "jacrev"), (func.jacfwd, "jacfwd")):
-        with pytest.raises(RuntimeError, match=f"{name}: Expected all inputs to be real but received complex tensor at flattened input idx: 1"):
+        with pytest.raises(
+            RuntimeError, match=f"{name}: Expected all inputs to be real but received complex tensor at flattened input idx: 1"
+        ):
             jacobian(lambda a, b: a * b.real, argnums=(0, 1))(X, X + 1j)
         with pytest.raises(RuntimeError, match=f"{name}: Expected all outputs to be real"):
             jacobian(torch.view_as_complex)(torch.ones(1, 2))
@@ -257,7 +262,12 @@ def test_auxiliary_tensors_inside_vmap():
 
 def test_argnums():
     for transform in (func.grad, func.jacrev, func.jacfwd):
-        for argnums, words in (((), "must be non-empty"), (0.0, "must be int or Tuple"), ([0], "must be int or Tuple"), ((0, -2), "must be unique")):
+        for argnums, words in (
+            ((), "must be non-empty"),
+            (0.0, "must be int or Tuple"),
+            ([0], "must be int or Tuple"),
+            ((0, -2), "must be unique"),
+        ):
             with pytest.raises(RuntimeError, match=words):
                 transform(lambda x, y: (x * y).sum(), argnums=argnums)(X, X)
 

@@ -152,7 +152,8 @@ def test_submodules_are_attributes_after_one_import():
         "import libtensor as torch, libtensor.fx; fx = torch.fx\n"
         "print(fx.passes.shape_prop.ShapeProp.__name__, fx.passes.split_module.split_module.__name__)\n"
         "print(fx.operator_schemas.normalize_function.__name__)\n"
-        "print(fx.passes.infra.pass_base.PassBase.__name__, fx.passes.infra.pass_manager.PassManager.__name__, fx.experimental.proxy_tensor.__name__)"
+        "print(fx.passes.infra.pass_base.PassBase.__name__, fx.passes.infra.pass_manager.PassManager.__name__, "
+        "fx.experimental.proxy_tensor.__name__)"
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=120)
     assert done.stdout.split() == [

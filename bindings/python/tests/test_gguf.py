@@ -93,8 +93,19 @@ def rounded(x):
 def test_linear_layers(kind):
     values = files.BLOCKS[kind][0]
     random = numpy.random.default_rng(1)
-    for m, n, k in ((1, 1, values), (1, 70, 8 * values), (3, 33, 9 * values), (4, 5, 16 * values), (5, 300, 8 * values), (9, 2, 7 * values)):
-        blocks, x, bias = files.random_blocks(kind, n, k, m), random.standard_normal((m, k)).astype("f4"), random.standard_normal(n).astype("f4")
+    for m, n, k in (
+        (1, 1, values),
+        (1, 70, 8 * values),
+        (3, 33, 9 * values),
+        (4, 5, 16 * values),
+        (5, 300, 8 * values),
+        (9, 2, 7 * values),
+    ):
+        blocks, x, bias = (
+            files.random_blocks(kind, n, k, m),
+            random.standard_normal((m, k)).astype("f4"),
+            random.standard_normal(n).astype("f4"),
+        )
         weight = files.dequantized(kind, blocks)
         found = torch.gguf_linear(torch.from_numpy(x), torch.from_numpy(blocks), kind, torch.from_numpy(bias)).numpy()
         magnitude = numpy.abs(x) @ numpy.abs(weight).T + 1

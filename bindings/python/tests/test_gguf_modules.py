@@ -129,7 +129,16 @@ def test_contents_in_any_form(tmp_path):
     tensor = torch.frombuffer(bytearray(data), dtype=torch.uint8)
     (tmp_path / "a.gguf").write_bytes(data)
     with open(tmp_path / "a.gguf", "rb") as file:
-        for form in (data, bytearray(data), memoryview(data), array.array("b", data), io.BytesIO(data), tensor, tensor.repeat(2)[: len(data)], file):
+        for form in (
+            data,
+            bytearray(data),
+            memoryview(data),
+            array.array("b", data),
+            io.BytesIO(data),
+            tensor,
+            tensor.repeat(2)[: len(data)],
+            file,
+        ):
             assert torch.equal(gguf.load(form)["q"].blocks, weight.blocks)
             if hasattr(form, "seek"):
                 form.seek(0)
@@ -185,7 +194,13 @@ def test_loading_within_a_default_device():
     with torch.device("meta"):
         archive.seek(0)
         npy.seek(0)
-        found = gguf.load(data)["x"], gguf.load(io.BytesIO(data))["x"], load_safetensors(tensors)["x"], torch.load(archive), torch.load_npy(npy)
+        found = (
+            gguf.load(data)["x"],
+            gguf.load(io.BytesIO(data))["x"],
+            load_safetensors(tensors)["x"],
+            torch.load(archive),
+            torch.load_npy(npy),
+        )
         assert gguf.Linear(blocks("Q4_0")).state_dict()["_extra_state"].device.type == "cpu"
     assert [x.item() for x in found] == [1] * 5
 

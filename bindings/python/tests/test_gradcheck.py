@@ -157,7 +157,11 @@ def test_second_derivatives_by_forward_over_reverse():
             "Setting check_batched_grad=True requires check_backward_ad",
         ),
         (gradgradcheck, {"check_rev_over_rev": False}, "Expected at least one of check_fwd_over_rev or check_rev_over_rev to be True"),
-        (gradgradcheck, {"check_rev_over_rev": False, "check_fwd_over_rev": True}, "Setting check_undefined_grad=True requires check_rev_over_rev"),
+        (
+            gradgradcheck,
+            {"check_rev_over_rev": False, "check_fwd_over_rev": True},
+            "Setting check_undefined_grad=True requires check_rev_over_rev",
+        ),
     ],
 )
 def test_options_that_contradict_one_another(check, options, text):

@@ -78,7 +78,10 @@ def test_the_signature_lists_names_and_values_of_constants():
 
 
 def test_a_signature_is_shown_as_in_pytorch():
-    inputs = [InputSpec(InputKind.BUFFER, TensorArgument("b_n"), "n", True), InputSpec(InputKind.USER_INPUT, ConstantArgument("k", 2), None)]
+    inputs = [
+        InputSpec(InputKind.BUFFER, TensorArgument("b_n"), "n", True),
+        InputSpec(InputKind.USER_INPUT, ConstantArgument("k", 2), None),
+    ]
     signature = ExportGraphSignature(inputs, [OutputSpec(OutputKind.USER_OUTPUT, ConstantArgument("", None), None)])
     assert str(signature) == "\n# inputs\nb_n: BUFFER target='n' persistent=True\nk: USER_INPUT\n\n# outputs\n: USER_OUTPUT\n"
     shown = "InputSpec(kind=<InputKind.BUFFER: 3>, arg=TensorArgument(name='b_n'), target='n', persistent=True)"
@@ -87,7 +90,12 @@ def test_a_signature_is_shown_as_in_pytorch():
 
 
 def test_values_of_files_are_names_or_constants():
-    values = [{"as_tensor": {"name": "x"}}, {"as_sym_int": {"as_name": "n"}}, {"as_sym_int": {"as_int": 7}}, {"as_sym_float": {"as_name": "f"}}]
+    values = [
+        {"as_tensor": {"name": "x"}},
+        {"as_sym_int": {"as_name": "n"}},
+        {"as_sym_int": {"as_int": 7}},
+        {"as_sym_float": {"as_name": "f"}},
+    ]
     values += [{"as_sym_bool": {"as_name": "b"}}, {"as_none": True}, {"as_custom_obj": {"name": "o", "class_fqn": "C"}}]
     text = {"input_specs": [], "output_specs": [{"user_output": {"arg": value}} for value in values] + [{"token": {"arg": {"name": "t"}}}]}
     expected = [TensorArgument("x"), SymIntArgument("n"), ConstantArgument("", 7), SymFloatArgument("f"), SymBoolArgument("b")]

@@ -31,7 +31,22 @@ def test_the_book_in_order(tmp_path):
 
 @pytest.mark.parametrize(
     "name",
-    ["bool", "uint8", "int8", "int16", "int32", "int64", "float16", "float32", "float64", "complex64", "complex128", "uint16", "uint32", "uint64"],
+    [
+        "bool",
+        "uint8",
+        "int8",
+        "int16",
+        "int32",
+        "int64",
+        "float16",
+        "float32",
+        "float64",
+        "complex64",
+        "complex128",
+        "uint16",
+        "uint32",
+        "uint64",
+    ],
 )
 def test_every_dtype(tmp_path, name):
     x = torch.tensor([[0, 1], [2, 3]]).to(getattr(torch, name))
@@ -42,7 +57,8 @@ def test_every_dtype(tmp_path, name):
 
 
 @pytest.mark.parametrize(
-    "index", [(), 1, -1, slice(1, None), (slice(None, None, 2), 1), (..., 0), (0, ..., slice(1, 3)), (slice(2, 1),), slice(-2, None), (1, 2, 3)]
+    "index",
+    [(), 1, -1, slice(1, None), (slice(None, None, 2), 1), (..., 0), (0, ..., slice(1, 3)), (slice(2, 1),), slice(-2, None), (1, 2, 3)],
 )
 def test_only_the_part_asked_for(tmp_path, index):
     array = numpy.arange(60, dtype="i4").reshape(3, 4, 5)

@@ -30,7 +30,8 @@ X = [[2.0, 1.0], [1.0, 3.0]]
 
 
 def changing(call, change, seen, unpacking):
-    """call(x) with saved-tensor hooks that change x, and a list through which they find it: a reference would be a cycle through the graph."""
+    """call(x) with saved-tensor hooks that change x, and a list through which they find it: a reference would be a cycle through the
+    graph."""
     operands = []
 
     def hook(t):
@@ -96,9 +97,13 @@ def test_hook_that_changes_a_sparse_operand(call, change, layout):
 
     with saved_tensors_hooks(hook, hook):
         try:
-            made = {"tanh": lambda: y.tanh(), "mul": lambda: y * y, "mm": lambda: y @ torch.eye(2), "sum": lambda: y.sum(), "add": lambda: y + y}[
-                call
-            ]()
+            made = {
+                "tanh": lambda: y.tanh(),
+                "mul": lambda: y * y,
+                "mm": lambda: y @ torch.eye(2),
+                "sum": lambda: y.sum(),
+                "add": lambda: y + y,
+            }[call]()
             made = made.to_dense() if made.layout != torch.strided else made
             made.sum().backward()
         except (RuntimeError, NotImplementedError) as e:

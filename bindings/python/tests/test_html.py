@@ -123,7 +123,12 @@ def test_pictures_are_limited():
 
 
 def test_tensors_that_are_no_pictures():
-    for t in (torch.ones(4, 5, 3), torch.ones(4, 5, 2, dtype=torch.uint8), torch.ones(3, dtype=torch.uint8), torch.ones(4, 0, dtype=torch.uint8)):
+    for t in (
+        torch.ones(4, 5, 3),
+        torch.ones(4, 5, 2, dtype=torch.uint8),
+        torch.ones(3, dtype=torch.uint8),
+        torch.ones(4, 0, dtype=torch.uint8),
+    ):
         assert "<img" not in t._repr_html_()
 
 

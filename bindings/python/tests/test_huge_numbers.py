@@ -61,7 +61,12 @@ def test_norms_of_zeros_infinities_and_nan(dtype):
 def test_norms_at_powers_that_may_have_lost_digits():
     for dtype, tiniest in ((torch.float32, -149), (torch.float64, -1074)):
         for exponent in range(tiniest, 0, 3 if dtype == torch.float32 else 31):
-            x = torch.tensor([3.0, 4.0], dtype=torch.float64).mul(2.0 ** max(exponent, -1000)).mul(2.0 ** (exponent - max(exponent, -1000))).to(dtype)
+            x = (
+                torch.tensor([3.0, 4.0], dtype=torch.float64)
+                .mul(2.0 ** max(exponent, -1000))
+                .mul(2.0 ** (exponent - max(exponent, -1000)))
+                .to(dtype)
+            )
             assert x.norm().item() == 5 / 3 * x[0].item() or abs(x.norm().item() / (5 / 3 * x[0].item()) - 1) < 1e-6
             assert torch.cdist(x[None], torch.zeros(1, 2, dtype=dtype)).item() == pytest.approx(x.norm().item(), rel=1e-6, abs=0)
 

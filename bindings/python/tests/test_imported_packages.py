@@ -53,7 +53,10 @@ def test_other_packages_are_unchanged_before_the_import(tmp_path):
 @pytest.mark.parametrize("name", ["einops", "opt_einsum", "joblib", "threadpoolctl"])
 @pytest.mark.parametrize("order", ["import libtensor as torch, {0}", "import {0}, libtensor as torch"])
 def test_a_package_of_another_version_is_imported_all_the_same(tmp_path, name, order):
-    assert python(tmp_path, {f"{name}.py": "here = 7"}, f"{order.format(name)}; print({name}.here, torch.ones(2).sum().item())") == ["7", "2.0"]
+    assert python(tmp_path, {f"{name}.py": "here = 7"}, f"{order.format(name)}; print({name}.here, torch.ones(2).sum().item())") == [
+        "7",
+        "2.0",
+    ]
 
 
 def test_a_package_that_fails_may_be_tried_again(tmp_path):

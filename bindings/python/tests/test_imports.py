@@ -1,4 +1,5 @@
-"""The package's folders have an order: a file imports from its own folder and those above it, so that none is imported in the middle of another."""
+"""The package's folders have an order: a file imports from its own folder and those above it, so that none is imported in the middle of
+another."""
 
 import ast
 from pathlib import Path
@@ -107,6 +108,8 @@ def test_modules_are_named_by_text_only_where_the_package_finds_them_by_name():
     }
 
 
-@pytest.mark.parametrize("imported, expected", [({"a": ["b"], "b": ["c"], "c": []}, []), ({"a": ["b"], "b": ["c"], "c": ["b"]}, ["b", "c", "b"])])
+@pytest.mark.parametrize(
+    "imported, expected", [({"a": ["b"], "b": ["c"], "c": []}, []), ({"a": ["b"], "b": ["c"], "c": ["b"]}, ["b", "c", "b"])]
+)
 def test_a_cycle_is_found(imported, expected):
     assert cycle(imported) == expected

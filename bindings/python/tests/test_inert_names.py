@@ -93,7 +93,9 @@ def test_decorators_return_the_decorated_function():
         assert decorator(f) is f
     for decorator in (torch.jit.ignore, torch.jit.unused, torch.jit.export, torch.jit.script_if_tracing, torch.jit.interface):
         assert decorator(f) is f
-    assert torch.compiler.disable(recursive=False)(f) is f and torch.jit.ignore(drop=True)(f) is f and torch._dynamo.optimize("eager")(f) is f
+    assert (
+        torch.compiler.disable(recursive=False)(f) is f and torch.jit.ignore(drop=True)(f) is f and torch._dynamo.optimize("eager")(f) is f
+    )
     assert torch._dynamo.disable(reason="no")(f) is f
     with torch._dynamo.config.patch(suppress_errors=True, unknown=1):
         assert torch._dynamo.config.suppress_errors and torch._dynamo.config.unknown == 1
@@ -103,10 +105,22 @@ def test_decorators_return_the_decorated_function():
 
 
 def test_queries_return_the_actual_state():
-    for asked in ("compiler.is_compiling", "compiler.is_dynamo_compiling", "compiler.is_exporting", "_dynamo.is_compiling", "jit.is_scripting"):
+    for asked in (
+        "compiler.is_compiling",
+        "compiler.is_dynamo_compiling",
+        "compiler.is_exporting",
+        "_dynamo.is_compiling",
+        "jit.is_scripting",
+    ):
         module, _, name = asked.rpartition(".")
         assert getattr(importlib.import_module("libtensor." + module), name)() is False
-    assert torch.jit.is_tracing() is torch.onnx.is_in_onnx_export() is torch.distributed.is_available() is torch.distributed.is_initialized() is False
+    assert (
+        torch.jit.is_tracing()
+        is torch.onnx.is_in_onnx_export()
+        is torch.distributed.is_available()
+        is torch.distributed.is_initialized()
+        is False
+    )
     assert torch.mtia.is_available() is torch.mps.is_available() is torch.xpu.is_available() is False
     for name in ("hpu", "npu", "xla", "no_such_name", "__no_such_name__"):
         assert not hasattr(torch, name)
@@ -135,7 +149,12 @@ def test_checks_raise_their_class_of_errors():
 
 def test_symbolic_numbers_are_numbers():
     assert torch.sym_int(2.7) == 2 and torch.sym_float(2) == 2.0 and torch.sym_not(False) and torch.sym_ite(True, 1, 2) == 1
-    assert torch.sym_max(1, 2.0) == 2.0 and isinstance(torch.sym_max(3, 2.0), float) and torch.sym_min(1, 2) == 1 and torch.sym_sum([1, 2]) == 3
+    assert (
+        torch.sym_max(1, 2.0) == 2.0
+        and isinstance(torch.sym_max(3, 2.0), float)
+        and torch.sym_min(1, 2) == 1
+        and torch.sym_sum([1, 2]) == 3
+    )
     assert not isinstance(torch.ones(2).shape[0], torch.SymInt)
     assert torch.cond(torch.tensor(False), torch.sin, torch.cos, (torch.zeros(1),)).item() == 1
     assert torch.while_loop(lambda i, x: i < 3, lambda i, x: (i + 1, x * 2), (0, torch.ones(1)))[1].item() == 8
@@ -180,7 +199,15 @@ def test_futures():
         torch.futures.wait_all([first, second])
 
 
-MASKED = {"sum": (0, 6.0), "prod": (1, 6.0), "amax": (None, 3.0), "amin": (None, 1.0), "mean": (None, 2.0), "var": (None, 1.0), "std": (None, 1.0)}
+MASKED = {
+    "sum": (0, 6.0),
+    "prod": (1, 6.0),
+    "amax": (None, 3.0),
+    "amin": (None, 1.0),
+    "mean": (None, 2.0),
+    "var": (None, 1.0),
+    "std": (None, 1.0),
+}
 
 
 @pytest.mark.parametrize("name", MASKED)
@@ -275,7 +302,10 @@ def test_names_of_operators_that_call_others():
 
 
 def test_float4_raises_with_its_name():
-    for use in (lambda: torch.zeros(2, dtype=torch.float4_e2m1fn_x2), lambda: torch.ones(2, dtype=torch.uint8).view(torch.float4_e2m1fn_x2)):
+    for use in (
+        lambda: torch.zeros(2, dtype=torch.float4_e2m1fn_x2),
+        lambda: torch.ones(2, dtype=torch.uint8).view(torch.float4_e2m1fn_x2),
+    ):
         with pytest.raises(NotImplementedError, match="torch.float4_e2m1fn_x2 are not supported"):
             use()
 

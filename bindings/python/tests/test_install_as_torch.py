@@ -158,7 +158,9 @@ assert sum(type(f) is type and f.__name__ == "Finder" and "as_torch" in f.__modu
 
 
 def test_install_loads_nothing_before_it_is_asked_for():
-    done = python("-c", "import sys, libtensor; assert not [m for m in sys.modules if 'as_torch' in m or m == 'torch' or m.startswith('torch.')]")
+    done = python(
+        "-c", "import sys, libtensor; assert not [m for m in sys.modules if 'as_torch' in m or m == 'torch' or m.startswith('torch.')]"
+    )
     assert done.returncode == 0, done.stderr
 
 
@@ -240,7 +242,14 @@ def test_programs_run_as_the_interpreter_runs_them(tmp_path):
         (tmp_path / name).write_text(FACTS + "print(__file__, __spec__ and __spec__.name)\n")
     with zipfile.ZipFile(tmp_path / "made.zip", "w") as archive:
         archive.writestr("__main__.py", FACTS)
-    for command in (["prog.py", "a", "--help"], ["sub"], ["sub/other.py", "-c"], ["-m", "sub", "x"], ["-msub.other", "-m", "x"], ["made.zip", "-V"]):
+    for command in (
+        ["prog.py", "a", "--help"],
+        ["sub"],
+        ["sub/other.py", "-c"],
+        ["-m", "sub", "x"],
+        ["-msub.other", "-m", "x"],
+        ["made.zip", "-V"],
+    ):
         assert "2.15.0+libtensor" in same_as_python(tmp_path, *command)[0].stdout
     for command in (["-c", FACTS, "a", "-b"], ["-c" + FACTS]):
         assert "2.15.0+libtensor" in same_as_python(tmp_path, *command)[0].stdout
@@ -298,10 +307,25 @@ import atexit; atexit.register(lambda: print(pickle.loads(pickle.dumps(Mine())).
 def test_version_of_torch_compares_as_versions():
     from libtensor.torch_version import TorchVersion as V
 
-    order = ["1.9.0", "1.10.0a0", "1.10.0b1", "1.10.0rc1", "1.10.0", "1.10.0+cpu", "1.10.0.post1", "1.10.1.dev1", "1.10.1", "2.0", "2.15.0+libtensor"]
+    order = [
+        "1.9.0",
+        "1.10.0a0",
+        "1.10.0b1",
+        "1.10.0rc1",
+        "1.10.0",
+        "1.10.0+cpu",
+        "1.10.0.post1",
+        "1.10.1.dev1",
+        "1.10.1",
+        "2.0",
+        "2.15.0+libtensor",
+    ]
     for i, a in enumerate(order):
         for j, b in enumerate(order):
-            assert (V(a) < b, V(a) <= b, V(a) == b, V(a) != b, V(a) > b, V(a) >= b) == (i < j, i <= j, i == j, i != j, i > j, i >= j), (a, b)
+            assert (V(a) < b, V(a) <= b, V(a) == b, V(a) != b, V(a) > b, V(a) >= b) == (i < j, i <= j, i == j, i != j, i > j, i >= j), (
+                a,
+                b,
+            )
     assert V("2.15.0") == "2.15" and V("2.15.0") == (2, 15) and V("2.15.0+x") > (2, 15, 0) and hash(V("2.15.0")) == hash("2.15.0")
     assert V("2.15.0") != "parrot" and str(V("2.1")) == "2.1" and V("2.10") > V("2.9")
     packaging = pytest.importorskip("packaging.version")

@@ -9,7 +9,15 @@ import libtensor as torch
 
 F = torch.nn.functional
 FLOATS = [torch.float32, torch.float64, torch.float16, torch.bfloat16]
-MODES = {"nearest": (1, 2, 3), "nearest-exact": (1, 2, 3), "area": (1, 2, 3), "linear": (1,), "bilinear": (2,), "bicubic": (2,), "trilinear": (3,)}
+MODES = {
+    "nearest": (1, 2, 3),
+    "nearest-exact": (1, 2, 3),
+    "area": (1, 2, 3),
+    "linear": (1,),
+    "bilinear": (2,),
+    "bicubic": (2,),
+    "trilinear": (3,),
+}
 
 
 def line(n, m, mode, align=False, scale=None):

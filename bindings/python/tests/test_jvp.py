@@ -11,7 +11,19 @@ from libtensor.autograd import functional
 from libtensor.func import grad, hessian, jvp, vjp, vmap
 
 SOME = [
-    *("numbers", "sum over dims", "softmax", "matmul", "index of its own", "in place", "through a view", "assignment", "inverse", "prod", "var"),
+    *(
+        "numbers",
+        "sum over dims",
+        "softmax",
+        "matmul",
+        "index of its own",
+        "in place",
+        "through a view",
+        "assignment",
+        "inverse",
+        "prod",
+        "var",
+    ),
     *("cat", "complex", "fft", "copy_"),
 ]
 
@@ -75,7 +87,10 @@ def test_three_levels(name):
     t = torch.rand_like(x)
     want = loop(lambda x, t, *r: reverse(grad(number(lambda x: f(x, *r))), x, t), x, t, *rest)
     same(vmap(lambda x, t, *r: slope(grad(number(lambda x: f(x, *r))), t)(x))(x, t, *rest), want)
-    same(slope(vmap(lambda *a: grad(number(f))(*a)), t)(x, *rest) if not rest else slope(lambda x: vmap(grad(number(f)))(x, *rest), t)(x), want)
+    same(
+        slope(vmap(lambda *a: grad(number(f))(*a)), t)(x, *rest) if not rest else slope(lambda x: vmap(grad(number(f)))(x, *rest), t)(x),
+        want,
+    )
 
 
 def test_tangents_of_levels_are_not_mixed():
@@ -353,9 +368,21 @@ REJECTED = [
         r"out has sizes \[0\], but the result has sizes \[3\]",
     ),
     (lambda: push(copy.deepcopy), RuntimeError, "deepcopy: Cannot access data pointer"),
-    (lambda: push(lambda x: x.numpy()), RuntimeError, r"numpy: Cannot access data pointer .* it has a tangent \(of func.jvp or forward_ad\)"),
-    (lambda: jvp(lambda x: x.zero_(), (torch.ones(1).expand(3),), (torch.ones(3),)), RuntimeError, "more than one element of the written-to tensor"),
-    (lambda: jvp(lambda x: x[:1].zero_(), (torch.ones(1).expand(3),), (torch.ones(3),)), RuntimeError, "more than one element of the written-to"),
+    (
+        lambda: push(lambda x: x.numpy()),
+        RuntimeError,
+        r"numpy: Cannot access data pointer .* it has a tangent \(of func.jvp or forward_ad\)",
+    ),
+    (
+        lambda: jvp(lambda x: x.zero_(), (torch.ones(1).expand(3),), (torch.ones(3),)),
+        RuntimeError,
+        "more than one element of the written-to tensor",
+    ),
+    (
+        lambda: jvp(lambda x: x[:1].zero_(), (torch.ones(1).expand(3),), (torch.ones(3),)),
+        RuntimeError,
+        "more than one element of the written-to",
+    ),
     (lambda: jvp(lambda x: x.__setitem__(0, 5.0), (torch.ones(1).expand(3),), (torch.ones(3),)), RuntimeError, "more than one element"),
     (lambda: push(lambda x: (x.requires_grad_() ** 2).sum().backward()), RuntimeError, r"backward\(\) called inside a functorch transform"),
     (lambda: push(lambda x: (x.requires_grad_() * 2).register_hook(print)), NotImplementedError, "register_hook inside vmap or jvp"),
@@ -448,7 +475,9 @@ def test_results_require_grad_if_an_operand_does(name):
         jvp(f, (x,), (t.clone().requires_grad_(),))[0],
     ]
     assert not [i for i, m in enumerate(made) if m.requires_grad]
-    assert all(m.requires_grad for m in jvp(f, (x.clone().requires_grad_(),), (t,))) and slope(f, t.clone().requires_grad_())(x).requires_grad
+    assert (
+        all(m.requires_grad for m in jvp(f, (x.clone().requires_grad_(),), (t,))) and slope(f, t.clone().requires_grad_())(x).requires_grad
+    )
 
 
 # -------------------------------------------------------------------------------------------------------- dual levels

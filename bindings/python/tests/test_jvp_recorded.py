@@ -15,7 +15,9 @@ from libtensor.func import jvp
 PART = 3  # one in this many calls of a file
 ONE_WAY = (
     "torch.nn.functional.embedding",  # its row of padding has tangents, and gets no gradient
-    *(f"torch.nn.functional.max_unpool{n}d" for n in (1, 2, 3)),  # of elements with the same place the last one counts, and all get the gradient
+    *(
+        f"torch.nn.functional.max_unpool{n}d" for n in (1, 2, 3)
+    ),  # of elements with the same place the last one counts, and all get the gradient
 )
 
 

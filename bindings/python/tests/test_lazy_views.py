@@ -62,7 +62,9 @@ def test_flags():
     assert z.resolve_conj() is z and z.resolve_neg() is z and torch.ones(2).conj().is_conj() is False
     x = torch.ones(2)
     assert x.conj() is x and c.conj_physical().tolist() == z.tolist()
-    assert torch.is_conj(c) and torch.is_neg(n) and str(n) == str(n.clone()) and str(c) == str(c.clone()) and repr(c[0, 0].item()) == "(1-2j)"
+    assert (
+        torch.is_conj(c) and torch.is_neg(n) and str(n) == str(n.clone()) and str(c) == str(c.clone()) and repr(c[0, 0].item()) == "(1-2j)"
+    )
     y = z.clone()
     y.data = c
     assert y.is_conj() and y.tolist() == c.tolist()
@@ -102,7 +104,9 @@ def test_no_pairs_of_a_conjugate():
     assert torch.view_as_real(complexes().conj().resolve_conj())[0, 0].tolist() == [1, -2]
 
 
-@pytest.mark.parametrize("view", [lambda z: z.conj(), lambda z: z.conj().imag, lambda z: torch._neg_view(z.conj()), lambda z: z.conj().t()[1:]])
+@pytest.mark.parametrize(
+    "view", [lambda z: z.conj(), lambda z: z.conj().imag, lambda z: torch._neg_view(z.conj()), lambda z: z.conj().t()[1:]]
+)
 def test_copies_pickles_and_files(view):
     t = view(complexes())
     stream = io.BytesIO()
@@ -287,7 +291,9 @@ def test_products_read_conjugates():
             for right in (b, b.conj(), b.mH):
                 want = left.resolve_conj() @ right.resolve_conj()
                 assert torch.allclose(left @ right, want) and torch.allclose(torch.addmm(want, left, right, beta=2), 3 * want)
-                assert torch.allclose(torch.bmm(torch.stack([left, left]).conj(), right.conj().expand(2, n, n)), want.conj().expand(2, n, n))
+                assert torch.allclose(
+                    torch.bmm(torch.stack([left, left]).conj(), right.conj().expand(2, n, n)), want.conj().expand(2, n, n)
+                )
             assert torch.allclose(left @ b[0].conj(), left.resolve_conj() @ b[0].conj().resolve_conj())
 
 

@@ -385,7 +385,9 @@ def test_unknown_devices_and_dispatch_keys_raise():
             register("test_unknown_keys::op", "bogus", lambda x: x)
     for op_name, device_types in (("1a", None), ("b", "bogus"), ("c", ["cpu", "bogus"])):
         with pytest.raises(RuntimeError):
-            library.custom_op(f"test_unknown_keys::{op_name}", lambda x: x, mutates_args=(), device_types=device_types, schema="(Tensor x) -> Tensor")
+            library.custom_op(
+                f"test_unknown_keys::{op_name}", lambda x: x, mutates_args=(), device_types=device_types, schema="(Tensor x) -> Tensor"
+            )
         assert not hasattr(torch.ops.test_unknown_keys, op_name)
 
 
@@ -470,7 +472,9 @@ def test_export_of_operators_that_only_python_can_call_is_an_error(name, result)
     defined.define(f"f(Tensor x) -> {result}")
     defined.impl("f", lambda x: {"str": "a", "Tensor?": x + 1, "int[]": [1]}[result], "CompositeExplicitAutograd")
     op = getattr(torch.ops, space).f
-    with pytest.raises(NotImplementedError, match=rf"{space}::f has the schema .*-> {re.escape(result)}, with types that only Python supports"):
+    with pytest.raises(
+        NotImplementedError, match=rf"{space}::f has the schema .*-> {re.escape(result)}, with types that only Python supports"
+    ):
         torch.export.export(lambda x: (op(x), x + 1)[1], (torch.ones(2),))
     defined._destroy()
 

@@ -142,7 +142,10 @@ def test_errors_of_shapes_and_dtypes_name_their_values():
     for call, text in [
         (lambda: torch.linalg.inv(torch.ones(2, 3)), "linalg.inv: A must be batches of square matrices, but they are 2 by 3"),
         (lambda: torch.linalg.svd(torch.ones(2)), "linalg.svd: .* at least 2 dimensions, got shape \\[2\\]"),
-        (lambda: torch.linalg.qr(torch.ones(2, 2, dtype=torch.int64)), "linalg.qr: expected a floating point or complex tensor as A, got int64"),
+        (
+            lambda: torch.linalg.qr(torch.ones(2, 2, dtype=torch.int64)),
+            "linalg.qr: expected a floating point or complex tensor as A, got int64",
+        ),
         (lambda: torch.linalg.solve(torch.eye(2), torch.ones(3, 1)), "incompatible shapes of A and B"),
         (lambda: torch.linalg.solve(torch.eye(2), torch.ones(2, 1).double()), "same dtype"),
         (lambda: torch.lu_unpack(torch.eye(2), torch.tensor([1, 3], dtype=torch.int32)), "LU_pivots contains 3"),

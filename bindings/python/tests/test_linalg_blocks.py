@@ -1,4 +1,5 @@
-"""Large matrices are factored and solved with in blocks that threads share: by definition, of any size and layout, alike on any number of threads."""
+"""Large matrices are factored and solved with in blocks that threads share: by definition, of any size and layout, alike on any number of
+threads."""
 
 import pytest
 

@@ -44,7 +44,11 @@ CALLS = {
     "cholesky_solve": (torch.cholesky_solve, mat(5, 2), LOWER),
     "cholesky_inverse": (torch.cholesky_inverse, LOWER),
     "lu_solve": (lambda b, lu: torch.linalg.lu_solve(lu, FACTORED.pivots, b), mat(5, 2), FACTORED.LU),
-    "lu_solve from the right": (lambda b, lu: torch.linalg.lu_solve(lu, FACTORED.pivots, b, left=False, adjoint=True), mat(2, 5), FACTORED.LU),
+    "lu_solve from the right": (
+        lambda b, lu: torch.linalg.lu_solve(lu, FACTORED.pivots, b, left=False, adjoint=True),
+        mat(2, 5),
+        FACTORED.LU,
+    ),
     "polar": (torch.linalg.polar, mat(5, 4)),
     "matrix_sqrth": (torch.linalg.matrix_sqrth, definite(5)),
     "einsum of three": (lambda *a: torch.einsum("ij,jk,kl->il", *a), mat(3, 9), mat(9, 7), mat(7, 5)),

@@ -115,7 +115,10 @@ PIVOTS = torch.tensor([1, 2], dtype=torch.int32)
 @pytest.mark.parametrize(
     "call, fact",
     [
-        (lambda: torch.linalg.vector_norm(A, dtype=torch.float32), "vector_norm: dtype should hold all values of the input, which is float64"),
+        (
+            lambda: torch.linalg.vector_norm(A, dtype=torch.float32),
+            "vector_norm: dtype should hold all values of the input, which is float64",
+        ),
         (lambda: torch.linalg.matrix_norm(A, dtype=torch.float16), "matrix_norm: dtype should hold all values"),
         (lambda: torch.linalg.norm(A, dtype=torch.complex128), "linalg.norm: dtype should be real for real inputs"),
         (lambda: torch.norm(A, dtype=torch.float32), "norm: dtype should hold"),

@@ -216,7 +216,12 @@ def test_one_matrix_that_is_not_finite_does_not_touch_the_others(dtype, n, bad):
     a = matrices(dtype, COUNT, n, n) + 8 * torch.eye(n, dtype=dtype)
     other = a.clone()
     other[4, 1, 0] = bad
-    for f in (lambda x: torch.linalg.qr(x).R, lambda x: torch.linalg.inv_ex(x).inverse, torch.linalg.det, lambda x: torch.linalg.lu_factor_ex(x).LU):
+    for f in (
+        lambda x: torch.linalg.qr(x).R,
+        lambda x: torch.linalg.inv_ex(x).inverse,
+        torch.linalg.det,
+        lambda x: torch.linalg.lu_factor_ex(x).LU,
+    ):
         u, v = f(a), f(other)
         assert torch.equal(u[:4], v[:4]) and torch.equal(u[5:], v[5:])
         assert not v[4].isfinite().all() or bad == math.inf

@@ -79,8 +79,14 @@ def test_losses_of_several_dimensions_and_of_one_example():
 @pytest.mark.parametrize(
     ("call", "text"),
     [
-        (lambda: F.linear_cross_entropy(values(2, 3, 3), values(2, 3), torch.tensor([0])), r"input must have shape \(features\) or \(N, features\)"),
-        (lambda: F.linear_cross_entropy(values(2, 3), values(2), torch.tensor([0])), r"linear_weight must have shape \(classes, ..., features\)"),
+        (
+            lambda: F.linear_cross_entropy(values(2, 3, 3), values(2, 3), torch.tensor([0])),
+            r"input must have shape \(features\) or \(N, features\)",
+        ),
+        (
+            lambda: F.linear_cross_entropy(values(2, 3), values(2), torch.tensor([0])),
+            r"linear_weight must have shape \(classes, ..., features\)",
+        ),
         (lambda: F.linear_cross_entropy(values(2, 3), values(2, 4), torch.tensor([0])), "the same number of features"),
         (lambda: F.linear_cross_entropy(values(3), values(2, 4, 3), torch.tensor([0])), "require a batch dimension"),
         (

@@ -128,7 +128,9 @@ def test_probabilities():
     with pytest.raises(ValueError, match="target"):
         F.binary_cross_entropy(x, torch.tensor([1.0]))
     z = torch.tensor([200.0, -200.0])
-    assert F.binary_cross_entropy_with_logits(z, torch.tensor([0.0, 1.0]), pos_weight=torch.tensor([1.0, 2.0]), reduction="none").tolist() == [
+    assert F.binary_cross_entropy_with_logits(
+        z, torch.tensor([0.0, 1.0]), pos_weight=torch.tensor([1.0, 2.0]), reduction="none"
+    ).tolist() == [
         200,
         400,
     ]
@@ -152,7 +154,9 @@ def test_triplets_with_a_distance():
         return (a - b).abs().sum(-1)
 
     assert F.triplet_margin_with_distance_loss(A, B, A + 0.1, distance_function=distance, reduction="none").tolist() == close([1.9, 0.9])
-    assert F.triplet_margin_with_distance_loss(A, B, A + 0.1, swap=True).item() == close(F.triplet_margin_loss(A, B, A + 0.1, swap=True).item())
+    assert F.triplet_margin_with_distance_loss(A, B, A + 0.1, swap=True).item() == close(
+        F.triplet_margin_loss(A, B, A + 0.1, swap=True).item()
+    )
     for options in ({"margin": 0}, {"reduction": "x"}):
         with pytest.raises(ValueError, match="triplet"):
             F.triplet_margin_with_distance_loss(A, B, A, **options)
@@ -167,7 +171,9 @@ def test_lists_of_labels():
     each = F.multilabel_margin_loss(x, target, reduction="none")
     for loss, row, labels in zip(each, x, lists, strict=True):
         others = [c for c in range(10) if c not in labels]
-        expected = sum((1 - (row[label] - row[c])).relu() for label in labels for c in others) / 10 if labels else torch.zeros((), dtype=x.dtype)
+        expected = (
+            sum((1 - (row[label] - row[c])).relu() for label in labels for c in others) / 10 if labels else torch.zeros((), dtype=x.dtype)
+        )
         torch.testing.assert_close(loss, expected)
     assert torch.autograd.gradcheck(lambda x: F.multilabel_margin_loss(x, target), (x,))
     for wrong in (-2, 10):

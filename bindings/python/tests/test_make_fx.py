@@ -1,6 +1,5 @@
-"""TorchDispatchMode and make_fx. make_fx_codes.json has functions, their arguments and the code of PyTorch 2.15's graphs; null where PyTorch
-decomposes a function further.
-"""
+"""TorchDispatchMode and make_fx. make_fx_codes.json has functions, their arguments and the code of PyTorch 2.15's graphs; null where
+PyTorch decomposes a function further."""
 
 import json
 import operator

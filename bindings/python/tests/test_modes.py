@@ -120,7 +120,9 @@ def test_programs_keep_composite_operators_and_make_fx_does_not():
     program = torch.export.export(lambda x: ns.composite(x) + 1, (X,))
     assert "torch.ops.tests_modes.composite.default" in program.operators
     seen, result = log(Log(), lambda: program.module()(X))
-    assert seen == ["aten.sin.default", "aten.cos.default", "aten.mul.Tensor", "aten.add.Tensor"] and torch.equal(result, ns.composite(X) + 1)
+    assert seen == ["aten.sin.default", "aten.cos.default", "aten.mul.Tensor", "aten.add.Tensor"] and torch.equal(
+        result, ns.composite(X) + 1
+    )
     targets = [str(node.target) for node in make_fx(ns.composite)(X).graph.nodes if node.op == "call_function"]
     assert targets == ["aten.sin.default", "aten.cos.default", "aten.mul.Tensor"]
 
@@ -207,7 +209,11 @@ def test_transforms_run_in_modes():
 
 
 FLOWS = {
-    "cond": (lambda: torch.cond(X.sum() > 0, lambda a: a.sin(), lambda a: a.cos(), (X,)), ["sum", "gt"], ["sum.default", "gt.Scalar", "sin.default"]),
+    "cond": (
+        lambda: torch.cond(X.sum() > 0, lambda a: a.sin(), lambda a: a.cos(), (X,)),
+        ["sum", "gt"],
+        ["sum.default", "gt.Scalar", "sin.default"],
+    ),
     "while_loop": (
         lambda: while_loop(lambda i, a: i < 2, lambda i, a: (i + 1, a * 2), (torch.zeros(()), X))[1],
         ["zeros"],

@@ -30,7 +30,9 @@ def test_the_books_example():
     gray = (img * aligned).sum("channels")
     assert (gray.shape, gray.names) == ((5, 5), ("rows", "columns"))
     assert torch.equal(gray.rename(None), (image * weights.rename(None)[:, None, None]).sum(0))
-    text = r"mul: .* dims \['channels', 'rows', 'columns'\] and dims \['channels'\]: dim 'columns' and dim 'channels' are at the same position"
+    text = (
+        r"mul: .* dims \['channels', 'rows', 'columns'\] and dims \['channels'\]: dim 'columns' and dim 'channels' are at the same position"
+    )
     with pytest.raises(RuntimeError, match=text):
         img[..., :3] * weights
     assert gray.rename(None).names == (None, None)
@@ -40,7 +42,9 @@ def test_constructors():
     for make in (torch.zeros, torch.ones, torch.empty, torch.rand, torch.randn):
         assert make(2, 3, names=("N", None)).names == ("N", None)
         assert make(2, 3, names=None).names == (None, None)
-    assert torch.full((2,), 1, names=["a"]).names == torch.arange(3, names=["a"]).names == torch.linspace(0, 1, 3, names=["a"]).names == ("a",)
+    assert (
+        torch.full((2,), 1, names=["a"]).names == torch.arange(3, names=["a"]).names == torch.linspace(0, 1, 3, names=["a"]).names == ("a",)
+    )
     leaf = torch.zeros(2, names=["a"], requires_grad=True)
     assert leaf.is_leaf and leaf.requires_grad and leaf.names == ("a",)
     assert torch.tensor([1.0], names=["a"], requires_grad=True).is_leaf
@@ -82,7 +86,9 @@ def test_rename():
 
 def test_refine_names():
     assert torch.zeros(2, 3, 4).refine_names(..., "H").names == (None, None, "H")
-    with pytest.raises(RuntimeError, match=r"cannot coerce Tensor\['N', 'C', 'H'\] to Tensor\['N', 'C', 'W'\]: dimension 2 has the name 'H'"):
+    with pytest.raises(
+        RuntimeError, match=r"cannot coerce Tensor\['N', 'C', 'H'\] to Tensor\['N', 'C', 'W'\]: dimension 2 has the name 'H'"
+    ):
         named("N", "C", "H").refine_names("N", "C", "W")
 
 
@@ -229,7 +235,9 @@ def test_two_operands():
     x = named("N", "C")
     assert (x + named("C", sizes=(3,))).names == (torch.ones(3) * x).names == (x + 1).names == (x == x).names == ("N", "C")
     assert torch.where(x > 1, x, 0.0).names == ("N", "C")
-    with pytest.raises(RuntimeError, match=r"Misaligned dims .*\['N', None\] and dims \[None, 'N'\]: dim 'N' appears in a different position"):
+    with pytest.raises(
+        RuntimeError, match=r"Misaligned dims .*\['N', None\] and dims \[None, 'N'\]: dim 'N' appears in a different position"
+    ):
         named("N", None, sizes=(3, 3)) + named(None, "N", sizes=(3, 3))
     assert not torch.equal(x, x.rename("C", "N")) and torch.equal(x, x.clone())
 
@@ -350,7 +358,9 @@ def test_names_of_assigned_values():
 def test_errors_of_names_are_those_of_the_call():
     for make in (partial(torch.zeros, 2, 3), partial(torch.empty, (2, 3)), partial(torch.tensor, [[1, 2]])):
         for names in (["N", "..."], ["N", ...]):
-            with pytest.raises(RuntimeError, match=r"^(zeros|empty|tensor)\(\): an ellipsis in names is only supported for existing tensors"):
+            with pytest.raises(
+                RuntimeError, match=r"^(zeros|empty|tensor)\(\): an ellipsis in names is only supported for existing tensors"
+            ):
                 make(names=names)
         with pytest.raises(RuntimeError, match=r"^(zeros|empty|tensor): 1 names, \['N'\], do not match the 2 dimensions"):
             make(names=["N"])

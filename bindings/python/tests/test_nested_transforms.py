@@ -1,5 +1,5 @@
-"""Random nests of vmap, jvp, grad, vjp, jacfwd and jacrev around random programs of views, writes in place and computations, mapped over any
-dimension of permuted inputs: they compute what a loop over the batch elements and reverse differentiation compute."""
+"""Random nests of vmap, jvp, grad, vjp, jacfwd and jacrev around random programs of views, writes in place and computations, mapped over
+any dimension of permuted inputs: they compute what a loop over the batch elements and reverse differentiation compute."""
 
 import random
 
@@ -14,7 +14,12 @@ SIZE = (2, 3)
 BEGUN = (
     *(lambda x, w: x.clone(), lambda x, w: x * w, lambda x, w: w.clone(), lambda x, w: x.sin(), lambda x, w: torch.zeros_like(x)),
     *(lambda x, w: x.new_zeros(SIZE), lambda x, w: x.detach().clone(), lambda x, w: x.expand(2, *SIZE).clone(), lambda x, w: x.t().clone()),
-    *(lambda x, w: torch.cat([x, w]), lambda x, w: torch.stack([x, w], 1), lambda x, w: x @ w.t(), lambda x, w: torch.zeros(SIZE, dtype=DTYPE) + x),
+    *(
+        lambda x, w: torch.cat([x, w]),
+        lambda x, w: torch.stack([x, w], 1),
+        lambda x, w: x @ w.t(),
+        lambda x, w: torch.zeros(SIZE, dtype=DTYPE) + x,
+    ),
 )
 VIEWS = (
     *(
@@ -25,17 +30,47 @@ VIEWS = (
         lambda r: r.mT if r.dim() > 1 else r[:],
         lambda r: r.unsqueeze(-1),
     ),
-    *(lambda r: r.diagonal() if r.dim() > 1 else r[:1], lambda r: r.transpose(0, -1), lambda r: r.movedim(0, -1), lambda r: r.narrow(0, 0, 1)),
-    *(lambda r: r.select(-1, 0), lambda r: r.unfold(0, 1, 1), lambda r: r.expand(2, *r.shape)[1], lambda r: r.view_as(r), lambda r: r.squeeze()),
+    *(
+        lambda r: r.diagonal() if r.dim() > 1 else r[:1],
+        lambda r: r.transpose(0, -1),
+        lambda r: r.movedim(0, -1),
+        lambda r: r.narrow(0, 0, 1),
+    ),
+    *(
+        lambda r: r.select(-1, 0),
+        lambda r: r.unfold(0, 1, 1),
+        lambda r: r.expand(2, *r.shape)[1],
+        lambda r: r.view_as(r),
+        lambda r: r.squeeze(),
+    ),
 )
 WRITES = (
-    *(lambda r, x, w: r.mul_(x[0, 0]), lambda r, x, w: r.add_(x[0, 0] * w[1, 1]), lambda r, x, w: r.copy_(x[0, 0] ** 2), lambda r, x, w: r.exp_()),
-    *(lambda r, x, w: r.sub_(x.sum()), lambda r, x, w: r.mul_(2), lambda r, x, w: r.sin_(), lambda r, x, w: r.tanh_(), lambda r, x, w: r.zero_()),
+    *(
+        lambda r, x, w: r.mul_(x[0, 0]),
+        lambda r, x, w: r.add_(x[0, 0] * w[1, 1]),
+        lambda r, x, w: r.copy_(x[0, 0] ** 2),
+        lambda r, x, w: r.exp_(),
+    ),
+    *(
+        lambda r, x, w: r.sub_(x.sum()),
+        lambda r, x, w: r.mul_(2),
+        lambda r, x, w: r.sin_(),
+        lambda r, x, w: r.tanh_(),
+        lambda r, x, w: r.zero_(),
+    ),
     *(lambda r, x, w: r.fill_(x[1, 1]), lambda r, x, w: r.fill_(3), lambda r, x, w: r.masked_fill_(r > 0.4, 1.5), lambda r, x, w: r.neg_()),
-    *(lambda r, x, w: r.masked_fill_(r > 0.4, x[0, 0]), lambda r, x, w: r.addcmul_(x[0, 0] * 1, w[1, 1] * 1, value=2), lambda r, x, w: r.cumsum_(0)),
+    *(
+        lambda r, x, w: r.masked_fill_(r > 0.4, x[0, 0]),
+        lambda r, x, w: r.addcmul_(x[0, 0] * 1, w[1, 1] * 1, value=2),
+        lambda r, x, w: r.cumsum_(0),
+    ),
     *(lambda r, x, w: r.clamp_(-1, 1.2), lambda r, x, w: r.__setitem__(0, x[0, 0] * x[1, 1]), lambda r, x, w: r.__setitem__(..., w[1, 1])),
     *(lambda r, x, w: r.index_fill_(0, torch.tensor([0]), 2.5), lambda r, x, w: r.div_(2 + x[0, 0] ** 2), lambda r, x, w: r.sigmoid_()),
-    *(lambda r, x, w: r.sub_(r.detach() * 0.5), lambda r, x, w: r.add_(w.sum()), lambda r, x, w: r.index_put_((torch.tensor([0]),), x[0, 0])),
+    *(
+        lambda r, x, w: r.sub_(r.detach() * 0.5),
+        lambda r, x, w: r.add_(w.sum()),
+        lambda r, x, w: r.index_put_((torch.tensor([0]),), x[0, 0]),
+    ),
 )
 COMPUTED = (
     *(
@@ -71,7 +106,8 @@ def program(rng):
     return run
 
 
-# ------------------------------------------------------------------------------------------ transforms, and reference computations without levels
+# ------------------------------------------------------------------------------------------ transforms, and reference computations without
+# levels
 
 
 def separate(x):
@@ -195,7 +231,11 @@ def nest(rng):
         elif name == "jvp":
             fixed = values(rng, sizes[k])
             plan.append(
-                (name, k, (lambda t: lambda x, w: t)(fixed) if rng.random() < 0.6 else (lambda t, k: lambda x, w: (x, w)[k].cos() * t)(fixed, k))
+                (
+                    name,
+                    k,
+                    (lambda t: lambda x, w: t)(fixed) if rng.random() < 0.6 else (lambda t, k: lambda x, w: (x, w)[k].cos() * t)(fixed, k),
+                )
             )
         elif name == "vjp":
             plan.append((name, k))
@@ -211,8 +251,8 @@ def built(f, plan, way):
     return f
 
 
-# Programs that reverse-mode differentiation rejects, for a write to a saved tensor or to one of several views, and writes to unbatched tensors that
-# vmap rejects.
+# Programs that reverse-mode differentiation rejects, for a write to a saved tensor or to one of several views, and writes to unbatched
+# tensors that vmap rejects.
 REJECTED = ("modified by an inplace operation", "returns multiple views", "a leaf Variable that requires grad", "inplace arithmetic")
 
 

@@ -206,14 +206,21 @@ def test_dropout_draws_the_stream():
     torch.manual_seed(0)
     assert F.dropout3d(torch.ones(3, 1, 1, 1), 0.5).flatten().tolist() == [0, 0, 2]
     torch.manual_seed(0)
-    assert F.alpha_dropout(torch.ones(4), 0.5, training=True).tolist() == pytest.approx([-0.7791939, -0.7791939, 1.6655989, -0.7791939], rel=1e-6)
+    assert F.alpha_dropout(torch.ones(4), 0.5, training=True).tolist() == pytest.approx(
+        [-0.7791939, -0.7791939, 1.6655989, -0.7791939], rel=1e-6
+    )
     torch.manual_seed(0)
     assert torch.dropout(torch.ones(4, dtype=torch.complex64), 0.5, True).tolist() == [0, 0, 2, 0]
 
 
 def test_dropout_of_nothing():
     x = torch.ones(3, requires_grad=True)
-    for same in (F.dropout(x, 0.0), F.dropout(x, training=False), torch.alpha_dropout(x, 0.5, False), F.dropout(torch.arange(3), training=False)):
+    for same in (
+        F.dropout(x, 0.0),
+        F.dropout(x, training=False),
+        torch.alpha_dropout(x, 0.5, False),
+        F.dropout(torch.arange(3), training=False),
+    ):
         assert same.tolist() in ([1, 1, 1], [0, 1, 2])
     assert F.dropout(x, training=False) is x
     assert F.dropout(x, 1.0).tolist() == [0, 0, 0]

@@ -8,7 +8,8 @@ F = torch.nn.functional
 X, Y, CLASSES, SIGNS = torch.ones(2, 3), torch.ones(2, 3), torch.tensor([0, 1]), torch.ones(2)
 LOSSES = {
     **dict.fromkeys(
-        ["l1_loss", "mse_loss", "smooth_l1_loss", "huber_loss", "kl_div", "binary_cross_entropy", "binary_cross_entropy_with_logits"], (X, Y)
+        ["l1_loss", "mse_loss", "smooth_l1_loss", "huber_loss", "kl_div", "binary_cross_entropy", "binary_cross_entropy_with_logits"],
+        (X, Y),
     ),
     **dict.fromkeys(["poisson_nll_loss", "soft_margin_loss", "hinge_embedding_loss", "multilabel_soft_margin_loss"], (X, Y)),
     **dict.fromkeys(["nll_loss", "cross_entropy", "multi_margin_loss"], (X, CLASSES)),

@@ -232,7 +232,8 @@ class Outputs(nn.Module):
 
 
 def observed(hook=None, pre_hook=None, y=None):
-    """Calls Outputs with hooks, runs backward from the first output, and returns what the hook was given and the gradients of the inputs."""
+    """Calls Outputs with hooks, runs backward from the first output, and returns what the hook was given and the gradients of the
+    inputs."""
     module, said = Outputs(), []
     y = torch.ones(2, requires_grad=True) if y is None else y
     module.register_full_backward_hook(lambda m, grad_in, grad_out: said.append((grad_in, grad_out)) or (hook(grad_in) if hook else None))
@@ -485,7 +486,9 @@ def test_dictionaries_of_modules_and_parameters():
     assert "length 3; 2 is required" in error(ValueError, lambda: modules.update([(1, 2, 3)]))
     params = nn.ParameterDict({"b": torch.ones(1), "a": 3})
     assert list(params) == ["a", "b"] and isinstance(params["b"], nn.Parameter) and params.setdefault("c", 4) == 4
-    assert params.popitem() == ("c", 4) and params.get("no") is None and list((params | nn.ParameterDict({"z": 1})).keys()) == ["a", "b", "z"]
+    assert (
+        params.popitem() == ("c", 4) and params.get("no") is None and list((params | nn.ParameterDict({"z": 1})).keys()) == ["a", "b", "z"]
+    )
     assert "not a string" in error(TypeError, lambda: params[3])
     listed = nn.ParameterList([torch.ones(2), "x"])
     listed += [torch.zeros(1)]

@@ -217,7 +217,15 @@ def test_gradients_of_layers(rows, width):
         lambda x, w: F.local_response_norm(x, 3, 0.5) * w[0],
         lambda x, w: F.batch_norm(x, None, None, None, w, training=True),
     ],
-    ids=["rms", "group", "group of single elements", "instance", "instance by running statistics", "local response", "batch without weight"],
+    ids=[
+        "rms",
+        "group",
+        "group of single elements",
+        "instance",
+        "instance by running statistics",
+        "local response",
+        "batch without weight",
+    ],
 )
 def test_gradients_are_those_of_differences(call):
     x, w = values(2, 4, 2, 2).requires_grad_(), values(4).requires_grad_()
@@ -311,7 +319,9 @@ def test_groups_of_channels_side_by_side(sizes, groups):
     for dtype in HALVES:
         half = x.to(dtype).contiguous(memory_format=format)
         assert torch.equal(F.group_norm(half, groups), F.group_norm(half.float(), groups).to(dtype))
-    assert close(F.group_norm(x.contiguous(memory_format=format), groups), normalized(x.reshape(sizes[0], groups, -1), -1, 1e-5).reshape(sizes))
+    assert close(
+        F.group_norm(x.contiguous(memory_format=format), groups), normalized(x.reshape(sizes[0], groups, -1), -1, 1e-5).reshape(sizes)
+    )
 
 
 @pytest.mark.parametrize("layout", ["planes", "channels_last"])

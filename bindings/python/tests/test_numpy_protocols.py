@@ -118,7 +118,9 @@ def test_numpy_dtypes_and_types_are_accepted_as_dtypes():
         assert (ours == theirs) is same and (theirs == ours) is same and (ours != theirs) is not same
     assert torch.float32 != "f4"
     assert (
-        {torch.float32: 1}[torch.ones(1).dtype] == 1 and torch.float32 in (torch.float64, torch.float32) and torch.float32 not in (torch.int32, None)
+        {torch.float32: 1}[torch.ones(1).dtype] == 1
+        and torch.float32 in (torch.float64, torch.float32)
+        and torch.float32 not in (torch.int32, None)
     )
     assert torch.int16.char == "h" and torch.bool.type is np.bool_
     for wrong in ("f4", np.dtype(">f4"), np.dtype("M8[s]"), np.str_, [], object):
@@ -146,7 +148,9 @@ def test_strides_are_those_of_arrays():
     t = torch.arange(6, dtype=torch.int16).view(2, 3)
     for view in (t, t.t(), t[:, ::2], t[1]):
         assert view.strides == view.numpy().strides
-    assert t.bfloat16().strides == (6, 2) and torch.ones(2, device="meta").strides == (4,) and not hasattr(torch.eye(2).to_sparse(), "strides")
+    assert (
+        t.bfloat16().strides == (6, 2) and torch.ones(2, device="meta").strides == (4,) and not hasattr(torch.eye(2).to_sparse(), "strides")
+    )
     assert np.lib.stride_tricks.sliding_window_view(t, 2, axis=1).shape == (2, 2, 2) and torch.tensor([1j]).conjugate().tolist() == [-1j]
 
 
@@ -161,7 +165,11 @@ def test_views_of_numpys_types():
 
 def test_astype():
     t = torch.tensor([1.5, -2.5])
-    assert t.astype("i4").tolist() == [1, -2] and t.astype(np.float64).dtype is torch.float64 and t.astype(torch.float32).data_ptr() != t.data_ptr()
+    assert (
+        t.astype("i4").tolist() == [1, -2]
+        and t.astype(np.float64).dtype is torch.float64
+        and t.astype(torch.float32).data_ptr() != t.data_ptr()
+    )
     assert t.astype("f4", copy=False) is t
     with pytest.raises(TypeError, match="NumPy dtype <U3 is not supported; supported are bool, uint8"):
         t.astype("U3")
@@ -297,7 +305,14 @@ def test_like_makes_tensors():
 
 def test_operators_of_arrays_and_tensors_are_the_tensors():
     t, n = torch.tensor([1.0, 4.0]), np.array([1, 2], "i8")
-    for mine, theirs in ((t + n, n + t), (t * n, n * t), (t == n, n == t), (t >= n, n <= t), (t.int() & n, n & t.int()), (t + n[0], n[0] + t)):
+    for mine, theirs in (
+        (t + n, n + t),
+        (t * n, n * t),
+        (t == n, n == t),
+        (t >= n, n <= t),
+        (t.int() & n, n & t.int()),
+        (t + n[0], n[0] + t),
+    ):
         assert type(theirs) is torch.Tensor and theirs.dtype is mine.dtype and theirs.tolist() == mine.tolist()
     assert (n - t).tolist() == [0, -2] and (n / t).dtype is torch.float32 and (n**t).tolist() == [1, 16] and (n // t).tolist() == [1, 0]
     assert (n % t).tolist() == [0, 2] and (n << t.long()).tolist() == [2, 32] and (np.ones((2, 2), "f4") @ t).tolist() == [5, 5]
@@ -369,7 +384,8 @@ def test_other_libraries_have_their_turn():
     assert type(np.multiply(masked, t.double(), dtype="f8")) is np.ma.MaskedArray
 
 
-# ------------------------------------------------------------------------------------- libtensor's replacements where NumPy cannot read a tensor
+# ------------------------------------------------------------------------------------- libtensor's replacements where NumPy cannot read a
+# tensor
 
 
 def close(found, wanted, path="result"):
@@ -405,9 +421,9 @@ def test_functions_of_tensors_that_numpy_cannot_read(call):
         found = evaluate(call, wanting_gradients(given))
     except TypeError as error:
         name = call.split("(")[0].replace("np.", "numpy.", 1)
-        assert re.search(r"NumPy cannot compute it either: Can't call numpy\(\) on Tensor that requires grad. Use tensor.detach\(\)", str(error)), (
-            name
-        )
+        assert re.search(
+            r"NumPy cannot compute it either: Can't call numpy\(\) on Tensor that requires grad. Use tensor.detach\(\)", str(error)
+        ), name
         return
     close(found, wanted)
 
@@ -466,7 +482,14 @@ DIFFERENTIABLE = [
     ),
     *("np.where(b > 1, b, v)", "np.transpose(b) * 2", "np.reshape(b, (3, 2)) ** 2", "np.ravel(b) ** 2", "np.expand_dims(b, (0, 2)) ** 2"),
     *("np.concatenate([b, b * 2])", "np.concatenate([b, v], axis=None)", "np.stack([b, b])", "np.vstack([b, v])", "np.hstack([b, b])"),
-    *("np.split(b, 3, axis=1)[1]", "np.tile(b, 2) ** 2", "np.repeat(b, 2, axis=1) ** 2", "np.roll(b, 1) * b", "np.flip(b) * b", "np.rot90(b) ** 2"),
+    *(
+        "np.split(b, 3, axis=1)[1]",
+        "np.tile(b, 2) ** 2",
+        "np.repeat(b, 2, axis=1) ** 2",
+        "np.roll(b, 1) * b",
+        "np.flip(b) * b",
+        "np.rot90(b) ** 2",
+    ),
     *("np.take(b, i, axis=1) * v", "np.take(b, i) ** 2", "np.diagonal(s) ** 2", "np.tril(s) ** 2", "np.trace(s)", "np.diag(v) ** 2"),
     *(
         "np.dot(b, s)",
@@ -479,8 +502,21 @@ DIFFERENTIABLE = [
     ),
     *("np.matmul(b, s)", "b @ s", "np.cross(b, v)", "np.linalg.det(s)", "np.linalg.inv(s)", "np.linalg.solve(s, v)", "np.linalg.norm(s)"),
     *("np.linalg.eigvalsh(s + s.T)", "np.linalg.svd(b, compute_uv=False)", "np.linalg.cholesky(s @ s.T)", "np.linalg.matrix_power(s, 3)"),
-    *("np.abs(np.fft.fft(b))", "np.real(np.fft.rfft(b))", "np.fft.irfft(np.fft.rfft(b), 3)", "np.nan_to_num(b) ** 2", "np.sinc(b)", "np.i0(b)"),
-    *("np.add.reduce(b, axis=1)", "np.multiply.reduce(b)", "np.add.accumulate(b)", "np.multiply.outer(v, v)", "np.broadcast_to(v, (2, 3)) * b"),
+    *(
+        "np.abs(np.fft.fft(b))",
+        "np.real(np.fft.rfft(b))",
+        "np.fft.irfft(np.fft.rfft(b), 3)",
+        "np.nan_to_num(b) ** 2",
+        "np.sinc(b)",
+        "np.i0(b)",
+    ),
+    *(
+        "np.add.reduce(b, axis=1)",
+        "np.multiply.reduce(b)",
+        "np.add.accumulate(b)",
+        "np.multiply.outer(v, v)",
+        "np.broadcast_to(v, (2, 3)) * b",
+    ),
 ]
 
 
@@ -525,14 +561,26 @@ REJECTED = [
     (lambda t: t.to_sparse(), "np.interp(t, t, t)", r"numpy.interp\(\): .*sparse_coo layout .* Tensor.to_dense\(\)"),
     (lambda t: t.rename("a"), "np.pad(t, 1)", r"numpy.pad\(\): .* rename\(None\)"),
     (lambda t: torch.quantize_per_tensor(t, 0.1, 0, torch.quint8), "np.pad(t, 1)", r"numpy.pad\(\): .* quint8; "),
-    (lambda t: t.requires_grad_(), "np.sum(t, where=t > 1)", r"numpy.sum\(\): argument where is not supported .* supported are a, axis, dtype"),
+    (
+        lambda t: t.requires_grad_(),
+        "np.sum(t, where=t > 1)",
+        r"numpy.sum\(\): argument where is not supported .* supported are a, axis, dtype",
+    ),
     (lambda t: t.requires_grad_(), "np.add.reduceat(t, [0])", r"numpy.add.reduceat\(\): "),
     (lambda t: t.requires_grad_(), "np.add.at(t, 0, 1)", r"numpy.add.at\(\): "),
     (lambda t: t.requires_grad_(), "np.divide.reduce(t)", r"numpy.divide.reduce\(\): reduce is supported for add, multiply"),
     (lambda t: t.requires_grad_(), "np.add(t, 1, where=t > 1)", r"where= requires out="),
     (lambda t: t.requires_grad_(), "np.add(t, 1, out=np.ones(2))", r"numpy.add\(\): out= is an array"),
-    (lambda t: t.requires_grad_(), "np.add(t, 1, out=torch.ones(2))", r"numpy.add\(\): out= is not supported for results that require grad"),
-    (lambda t: t.bfloat16(), "np.add(t, 1, out=torch.ones(2, dtype=torch.int32))", r"out= has dtype torch.int32, but the result has torch.bfloat16"),
+    (
+        lambda t: t.requires_grad_(),
+        "np.add(t, 1, out=torch.ones(2))",
+        r"numpy.add\(\): out= is not supported for results that require grad",
+    ),
+    (
+        lambda t: t.bfloat16(),
+        "np.add(t, 1, out=torch.ones(2, dtype=torch.int32))",
+        r"out= has dtype torch.int32, but the result has torch.bfloat16",
+    ),
     (lambda t: t.requires_grad_(), "np.sort(t, order='x')", r"numpy.sort\(\): .*order"),
     (lambda t: t.requires_grad_(), "np.sum(t, dtype='M8[s]')", r"NumPy dtype datetime64\[s\] is not supported; supported are bool"),
     (lambda t: t.requires_grad_(), "np.ptp(t, axis=())", r"numpy.ptp\(\): an empty axis is not supported"),
@@ -549,7 +597,12 @@ def test_errors_name_an_alternative(make, call, facts):
 def test_queries_about_tensors_with_gradients():
     x = torch.ones(3, requires_grad=True)
     assert np.array_repr(x) == "array([1., 1., 1.], dtype=float32)" and np.result_type(x, np.float64) == np.float64
-    assert np.shares_memory(x, x.detach()) and not np.may_share_memory(x, torch.ones(3)) and np.shape(x) == (3,) and np.array_equal(x, [1, 1, 1])
+    assert (
+        np.shares_memory(x, x.detach())
+        and not np.may_share_memory(x, torch.ones(3))
+        and np.shape(x) == (3,)
+        and np.array_equal(x, [1, 1, 1])
+    )
 
 
 def test_nothing_is_recorded_under_no_grad():
@@ -633,13 +686,22 @@ def test_threads():
 
 def test_results_are_copied_and_pickled():
     t = np.transpose(torch.arange(6).reshape(2, 3))
-    for made in (copy.copy(t), copy.deepcopy(t), pickle.loads(pickle.dumps(t)), pickle.loads(pickle.dumps(np.linalg.svd(t.double()))).S.long()):
+    for made in (
+        copy.copy(t),
+        copy.deepcopy(t),
+        pickle.loads(pickle.dumps(t)),
+        pickle.loads(pickle.dumps(np.linalg.svd(t.double()))).S.long(),
+    ):
         assert type(made) is torch.Tensor and (made.dim() == 1 or made.tolist() == t.tolist())
 
 
 def test_arrays_are_made_as_before(tmp_path):
     t = torch.tensor([[1.0, 2.0]])
-    assert type(np.asarray(t)) is np.ndarray is type(np.array(t)) and np.array(t, "i4").dtype == "i4" and type(np.asarray([t, t])) is np.ndarray
+    assert (
+        type(np.asarray(t)) is np.ndarray is type(np.array(t))
+        and np.array(t, "i4").dtype == "i4"
+        and type(np.asarray([t, t])) is np.ndarray
+    )
     np.testing.assert_allclose(t, [[1, 2]])
     np.testing.assert_array_equal(t, t.numpy())
     with pytest.raises(AssertionError):

@@ -1,4 +1,5 @@
-"""The edges of what stands in for NumPy's functions, of tensors that NumPy cannot read: numbers and lists among the arguments, axes, NaN."""
+"""The edges of what stands in for NumPy's functions, of tensors that NumPy cannot read: numbers and lists among the arguments, axes,
+NaN."""
 
 import re
 

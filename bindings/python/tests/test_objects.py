@@ -23,7 +23,14 @@ def test_names_print_as_in_pytorch():
 
 def test_dtype_properties():
     assert torch.float16.is_floating_point and torch.complex64.is_complex and not torch.uint8.is_signed
-    short = {"bool": "b8", "bfloat16": "bf16", "float64": "f64", "float8_e8m0fnu": "f8e8m0fnu", "float4_e2m1fn_x2": "f4e2m1fnx2", "half": "f16"}
+    short = {
+        "bool": "b8",
+        "bfloat16": "bf16",
+        "float64": "f64",
+        "float8_e8m0fnu": "f8e8m0fnu",
+        "float4_e2m1fn_x2": "f4e2m1fnx2",
+        "half": "f16",
+    }
     short |= {"complex32": "c32", "bcomplex32": "bc32", "int8": "i8", "uint16": "u16", "qint8": "qint8"}
     assert {name: getattr(torch, name).abbr for name in short} == short
     assert torch.complex128.to_real() is torch.float64 and torch.float32.to_complex() is torch.complex64 and torch.int16.itemsize == 2
@@ -32,7 +39,8 @@ def test_dtype_properties():
 def test_limits():
     f, i = torch.finfo(torch.float32), torch.iinfo(torch.int8)
     assert repr(f) == (
-        "finfo(resolution=1e-06, min=-3.40282e+38, max=3.40282e+38, eps=1.19209e-07, smallest_normal=1.17549e-38, tiny=1.17549e-38, dtype=float32)"
+        "finfo(resolution=1e-06, min=-3.40282e+38, max=3.40282e+38, eps=1.19209e-07, smallest_normal=1.17549e-38, tiny=1.17549e-38, "
+        "dtype=float32)"
     )
     assert (i.min, i.max, i.bits) == (-128, 127, 8) and torch.iinfo(torch.uint8).max == 255
     with pytest.raises(TypeError, match="iinfo"):
@@ -122,7 +130,9 @@ def print_options():
     torch.set_printoptions(profile="default")
 
 
-@pytest.mark.parametrize("threshold, whole", [(1e6, True), (20.5, True), (20, True), (19.9, False), (5e0, False), (math.inf, True), (math.nan, True)])
+@pytest.mark.parametrize(
+    "threshold, whole", [(1e6, True), (20.5, True), (20, True), (19.9, False), (5e0, False), (math.inf, True), (math.nan, True)]
+)
 def test_print_thresholds_are_any_number(print_options, threshold, whole):
     torch.set_printoptions(threshold=threshold)
     assert ("..." not in repr(torch.arange(20))) == whole

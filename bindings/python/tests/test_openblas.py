@@ -68,7 +68,8 @@ def test_the_system_has_one(tmp_path):
 
 WORDS = {
     "none": "LAPACK is required, but OpenBLAS was not found; set LIBTENSOR_OPENBLAS to its path",
-    "/nowhere/libopenblas.so": "could not be opened at its first use: /nowhere/libopenblas.so: cannot open shared object file: No such file",
+    "/nowhere/libopenblas.so": "could not be opened at its first use: /nowhere/libopenblas.so: cannot open shared object file: No such "
+    "file",
     "libm.so.6": "could not be opened at its first use: libm.so.6: it has not all of OpenBLAS's BLAS and LAPACK",
 }
 

@@ -78,7 +78,9 @@ def test_results_of_another_number_or_type_are_errors(returned, how):
 
 def test_the_error_names_the_result_of_several():
     op = define(lambda x: (x + 1, "text"), "(Tensor, float)")
-    with pytest.raises(RuntimeError, match=f"{op.name()}: the function must return a value of type 'float' as result 1, but returned the str 'text'"):
+    with pytest.raises(
+        RuntimeError, match=f"{op.name()}: the function must return a value of type 'float' as result 1, but returned the str 'text'"
+    ):
         op(torch.ones(2))
 
 
@@ -106,7 +108,9 @@ def test_results_that_differ_between_batch_elements_are_errors():
     x = torch.ones(2, 3)
     count = itertools.count(1)
     op = define(lambda x: torch.ones(next(count)))
-    with pytest.raises(RuntimeError, match=rf"{op.name()}: inside vmap: the shapes of a result differ between batch elements: \(1,\), \(2,\)"):
+    with pytest.raises(
+        RuntimeError, match=rf"{op.name()}: inside vmap: the shapes of a result differ between batch elements: \(1,\), \(2,\)"
+    ):
         torch.vmap(op)(x)
     op = define(lambda x: [x + 1] * next(count), "Tensor[]")
     with pytest.raises(RuntimeError, match=f"{op.name()}: inside vmap: the lengths of lists of results differ"):

@@ -206,7 +206,9 @@ def test_batches_of_tensors_that_are_not_batched_are_errors():
     def add(x: Tensor, y: Tensor) -> None:
         x.add_(y)
 
-    with pytest.raises(RuntimeError, match=rf"{SPACE}::add: inside vmap: the operator writes to a tensor of shape \[3\], which is not batched"):
+    with pytest.raises(
+        RuntimeError, match=rf"{SPACE}::add: inside vmap: the operator writes to a tensor of shape \[3\], which is not batched"
+    ):
         func.vmap(lambda y: add(buffer, y))(XS)
     assert buffer.tolist() == [0.0] * 3
 

@@ -24,7 +24,11 @@ def with_grad(grad, *values):
 @pytest.mark.parametrize(
     ("params", "error", "text"),
     [
-        (torch.ones(1), TypeError, "params argument given to the optimizer should be an iterable of Tensors or dicts, but got torch.FloatTensor"),
+        (
+            torch.ones(1),
+            TypeError,
+            "params argument given to the optimizer should be an iterable of Tensors or dicts, but got torch.FloatTensor",
+        ),
         ([], ValueError, "optimizer got an empty parameter list"),
         ([{"params": {torch.ones(1)}}], TypeError, "need to be organized in ordered collections"),
         ([1], TypeError, "optimizer can only optimize Tensors, but one of the params is int"),

@@ -65,7 +65,9 @@ def test_fused_updates_reject_the_meta_device():
 
 @pytest.mark.parametrize("kind", ["CyclicLR", "OneCycleLR", "SWALR"])
 def test_schedulers_copy_numbers_in_tensors(kind):
-    given = {name: torch.tensor(value) for name, value in (("base_momentum", 0.8), ("max_momentum", 0.9), ("max_lr", 0.2), ("swa_lr", 0.05))}
+    given = {
+        name: torch.tensor(value) for name, value in (("base_momentum", 0.8), ("max_momentum", 0.9), ("max_lr", 0.2), ("swa_lr", 0.05))
+    }
     optimizer = optim.SGD([nn.Parameter(torch.ones(1))], lr=0.1, momentum=0.5)
     if kind == "SWALR":
         optim.swa_utils.SWALR(optimizer, swa_lr=given["swa_lr"])

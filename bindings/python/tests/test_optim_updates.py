@@ -1,5 +1,5 @@
-"""Updates of all optimizers against formulas of one element in Python's numbers, on every path: separate operators, fused, complex, 16-bit, by a
-tensor of the learning rate, and differentiable; matrices and closures."""
+"""Updates of all optimizers against formulas of one element in Python's numbers, on every path: separate operators, fused, complex, 16-bit,
+by a tensor of the learning rate, and differentiable; matrices and closures."""
 
 import math
 
@@ -208,7 +208,10 @@ def trained(name, options, dtype=torch.float64, make=lambda values, dtype: nn.Pa
 
 
 def assert_near(got, want, tolerance=1e-12):
-    assert torch.allclose(got.detach().double(), torch.tensor(want, dtype=torch.float64), rtol=tolerance, atol=tolerance), (got.tolist(), want)
+    assert torch.allclose(got.detach().double(), torch.tensor(want, dtype=torch.float64), rtol=tolerance, atol=tolerance), (
+        got.tolist(),
+        want,
+    )
 
 
 def tolerance(name):
@@ -297,7 +300,11 @@ def test_adafactor_steps_are_relative_to_the_parameters():
     optimizer = torch.optim.Adafactor([param], lr=0.5)
     optimizer.step()
     assert torch.allclose(param, torch.full((2, 3), 2.0))
-    assert {name: tuple(value.shape) for name, value in optimizer.state[param].items()} == {"step": (), "row_var": (2, 1), "col_var": (1, 3)}
+    assert {name: tuple(value.shape) for name, value in optimizer.state[param].items()} == {
+        "step": (),
+        "row_var": (2, 1),
+        "col_var": (1, 3),
+    }
 
 
 @pytest.mark.parametrize("search", [None, "strong_wolfe"])

@@ -105,7 +105,12 @@ def test_attributes_survive_copies():
     for made in (torch.ones(2), Named([1.0], "x"), Metres([1])):
         made.title, made.list, made.self = "y", [1], made
         for again in (pickle.loads(pickle.dumps(made)), copy.copy(made), copy.deepcopy(made)):
-            assert type(again) is type(made) and again.title == "y" and again.list == [1] and torch.equal(torch.tensor(again), torch.tensor(made))
+            assert (
+                type(again) is type(made)
+                and again.title == "y"
+                and again.list == [1]
+                and torch.equal(torch.tensor(again), torch.tensor(made))
+            )
         assert copy.deepcopy(made).self is not made and copy.copy(made).list is made.list and copy.deepcopy(made).list is not made.list
         del made.self
     assert not hasattr(made + 1, "title")
@@ -167,7 +172,9 @@ def function_of_elsewhere(*args):
 
 def test_tensors_of_another_library():
     t, other = torch.tensor([1.0, 2.0]), Elsewhere(torch.tensor([1.0, 5.0]))
-    assert (t + other).tolist() == (other + t).tolist() == [2, 7] and (t == other).tolist() == [True, False] and (other - t).tolist() == [0, 3]
+    assert (
+        (t + other).tolist() == (other + t).tolist() == [2, 7] and (t == other).tolist() == [True, False] and (other - t).tolist() == [0, 3]
+    )
     with pytest.raises(TypeError, match=r"add\(\): argument 'other' must be Tensor or Number, not Elsewhere"):
         torch.add(t, other)
     with pytest.raises(TypeError, match="nobody takes this call over"):

@@ -30,7 +30,14 @@ def objects():
         "quantized": [quantized, channels],
         "results": [torch.max(base, 0), torch.linalg.qr(torch.eye(2)), torch.sort(base, 1)],
         "dtypes": [getattr(torch, name) for name in DTYPES] + [torch.complex32, torch.quint8, torch.qint8, torch.qint32],
-        "constants": [torch.strided, torch.sparse_coo, torch.channels_last, torch.per_tensor_affine, torch.device("meta"), torch.Size([2, 3])],
+        "constants": [
+            torch.strided,
+            torch.sparse_coo,
+            torch.channels_last,
+            torch.per_tensor_affine,
+            torch.device("meta"),
+            torch.Size([2, 3]),
+        ],
         "storages": [torch.arange(3.0).untyped_storage(), torch.arange(3.0).storage(), torch.FloatStorage([1.5, 2.5])],
         "generator": generator,
         "classes": [torch.Tensor, torch.Size, torch.Generator, torch.finfo, torch.UntypedStorage, torch.OutOfMemoryError],
@@ -108,7 +115,9 @@ MODULES += ["autograd", "autograd.function", "autograd.graph", "autograd.grad_mo
 PUBLIC = {name: getattr(torch, name) for name in torch.__all__}
 for module in MODULES:
     found = attrgetter(module)(torch)
-    PUBLIC |= {f"{module}.{name}": getattr(found, name) for name in getattr(found, "__all__", ("Event", "Stream", "manual_seed", "set_stream"))}
+    PUBLIC |= {
+        f"{module}.{name}": getattr(found, name) for name in getattr(found, "__all__", ("Event", "Stream", "manual_seed", "set_stream"))
+    }
 PUBLIC = {name: made for name, made in PUBLIC.items() if callable(made) and hasattr(made, "__qualname__")}
 PUBLIC |= {f"Tensor.{name}": getattr(torch.Tensor, name) for name in ("add", "add_", "view", "expand", "item", "sum", "zero_")}
 

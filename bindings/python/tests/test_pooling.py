@@ -91,7 +91,9 @@ def test_largest_elements(dtype, sizes, kernel, stride, padding, dilation, ceil)
             assert found.isnan().equal(wanted.isnan())
 
 
-@pytest.mark.parametrize(("sizes", "kernel", "stride", "padding", "dilation", "ceil"), [case for case in CASES if set(case[4]) == {1}], ids=str)
+@pytest.mark.parametrize(
+    ("sizes", "kernel", "stride", "padding", "dilation", "ceil"), [case for case in CASES if set(case[4]) == {1}], ids=str
+)
 @pytest.mark.parametrize("dtype", [torch.float32, torch.float64, torch.float16, torch.bfloat16, torch.int8, torch.int64], ids=str)
 @pytest.mark.parametrize("include", [True, False])
 def test_means(dtype, sizes, kernel, stride, padding, dilation, ceil, include):

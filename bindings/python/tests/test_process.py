@@ -84,7 +84,9 @@ def test_memory_by_dtype():
     now = torch.memory_stats_of(torch.int16)
     assert (now.tensors - before.tensors, now.storages - before.storages, now.nbytes - before.nbytes) == (2, 1, 20)
     lines = torch.memory_summary().splitlines()
-    assert lines[0].startswith("libtensor memory: ") and any(line.split()[:3] == ["int16", str(now.tensors), str(now.storages)] for line in lines)
+    assert lines[0].startswith("libtensor memory: ") and any(
+        line.split()[:3] == ["int16", str(now.tensors), str(now.storages)] for line in lines
+    )
     assert torch.memory_stats().tensors >= 2 and y.shape == (5,)
 
 

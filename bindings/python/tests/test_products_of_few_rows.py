@@ -63,7 +63,11 @@ def test_the_addend_has_any_layout(dtype, m, depth, n):
     for sizes in ((), (1,), (n,), (1, n), (m, 1), (m, n)):
         b = numbers(*sizes) if sizes else torch.tensor(2)
         for beta, alpha in ((1, 1), (1, -1), (2, 3), (0, 1)):
-            assert torch.addmm(b.to(dtype), x, w.t(), beta=beta, alpha=alpha).equal((beta * b + alpha * expected).to(dtype)), (sizes, beta, alpha)
+            assert torch.addmm(b.to(dtype), x, w.t(), beta=beta, alpha=alpha).equal((beta * b + alpha * expected).to(dtype)), (
+                sizes,
+                beta,
+                alpha,
+            )
     turned = numbers(n, m)
     assert torch.addmm(turned.t().to(dtype), x, w.t()).equal((turned.t() + expected).to(dtype))
     itself = numbers(m, n).to(dtype)

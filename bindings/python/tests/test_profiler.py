@@ -95,7 +95,10 @@ def test_a_failed_custom_operator_ends_in_the_profile():
             outer(x, 1, 2)
         x.neg()
         twice(x)
-    assert [(e.name, e.cpu_parent, e.input_shapes) for e in made.events()[:2]] == [("aten::neg", None, [[2]]), ("tests_profiler::twice", None, [[2]])]
+    assert [(e.name, e.cpu_parent, e.input_shapes) for e in made.events()[:2]] == [
+        ("aten::neg", None, [[2]]),
+        ("tests_profiler::twice", None, [[2]]),
+    ]
 
 
 def test_operators_of_programs_of_other_threads_are_not_recorded():

@@ -35,8 +35,8 @@ def draw(rng):
 
 
 def expect(name, form, a, b):
-    """Returns Python's result; the reason, as a pattern of the error, for an exception and for results that are neither floats nor integers of 64
-    bits."""
+    """Returns Python's result; the reason, as a pattern of the error, for an exception and for results that are neither floats nor integers
+    of 64 bits."""
     x, y = (value if divisor == 1 else value / divisor for value, divisor in zip((a, b), FORMS[form], strict=True))
     if name == "pow" and isinstance(x, int) and isinstance(y, int) and y > 4096 and abs(x) > 1:
         return OVERFLOW

@@ -22,16 +22,20 @@ OTHER = {
     "a context manager of another class": "torch.DisableTorchFunction torch.DisableTorchFunctionSubclass "
     "torch.utils.data.runtime_validation_disabled "
     "torch.jit.strict_fusion torch.compiler.disable torch.library.get_ctx",
-    "a private class of another name": "torch.utils.checkpoint.CheckpointFunction torch.utils.checkpoint.checkpoint torch.utils.model_zoo.tqdm",
+    "a private class of another name": "torch.utils.checkpoint.CheckpointFunction torch.utils.checkpoint.checkpoint "
+    "torch.utils.model_zoo.tqdm",
     "a str or dict for a class that is one": "torch.backends.cuda.preferred_blas_library torch.backends.cuda.preferred_linalg_library "
     "torch.accelerator.memory_stats torch.cuda.memory_stats",
-    "no CUDA: memory in use is 0, and there is nothing to reset": "torch.cuda.get_sync_debug_mode torch.cuda.ipc_collect torch.cuda.memory_summary "
+    "no CUDA: memory in use is 0, and there is nothing to reset": "torch.cuda.get_sync_debug_mode torch.cuda.ipc_collect "
+    "torch.cuda.memory_summary "
     "torch.cuda.is_current_stream_capturing torch.cuda.reset_accumulated_memory_stats torch.cuda.reset_max_memory_allocated "
     "torch.cuda.reset_max_memory_cached torch.cuda.reset_peak_memory_stats torch.mps.empty_cache",
     "no CUDA: the recorded answer is of a build with it": "torch.cuda.Event torch.accelerator.current_accelerator",
-    "decorators, which can be called without a function": "torch.jit.export torch.jit.interface torch.jit.script_if_tracing torch.jit.unused "
+    "decorators, which can be called without a function": "torch.jit.export torch.jit.interface torch.jit.script_if_tracing "
+    "torch.jit.unused "
     "torch.cuda.amp.custom_bwd",
-    "classes for annotations": "torch.DispatchKeySet torch.Tag torch.autograd.graph.Node torch.distributed.Backend torch.distributed.ReduceOp "
+    "classes for annotations": "torch.DispatchKeySet torch.Tag torch.autograd.graph.Node torch.distributed.Backend "
+    "torch.distributed.ReduceOp "
     "torch.Future",
     "at least one tensor": "torch.atleast_1d torch.atleast_2d torch.atleast_3d",
     "abstract classes": "torch.utils.data.DFIterDataPipe torch.utils.data.IterDataPipe torch.types.Storage",
@@ -70,7 +74,9 @@ def differs(full, expected, got, said):
 @pytest.mark.parametrize("module", ANSWERS)
 def test_calls_without_arguments(module):
     expected = ANSWERS[module]
-    done = subprocess.run([sys.executable, "-c", PLAY], input=json.dumps([module, list(expected)]), capture_output=True, text=True, timeout=300)
+    done = subprocess.run(
+        [sys.executable, "-c", PLAY], input=json.dumps([module, list(expected)]), capture_output=True, text=True, timeout=300
+    )
     assert done.returncode == 0, done.stderr
     found = json.loads(done.stdout)
     assert found.keys() == expected.keys()

@@ -57,7 +57,9 @@ def test_trees_come_back():
         pytree.tree_unflatten([1], spec)
 
 
-@pytest.mark.parametrize("tree", [1, None, [], (), {}, [[]], [1, {"a": (2, [3])}], (Pair(1, [2]),), torch.Size([2, 3]), collections.deque([1])])
+@pytest.mark.parametrize(
+    "tree", [1, None, [], (), {}, [[]], [1, {"a": (2, [3])}], (Pair(1, [2]),), torch.Size([2, 3]), collections.deque([1])]
+)
 def test_specs_come_back_from_json(tree):
     spec = pytree.tree_structure(tree)
     assert pytree.tree_map(lambda x: x, tree) == tree and type(pytree.tree_map(lambda x: x, tree)) is type(tree)
@@ -131,4 +133,6 @@ def test_dataclasses_results_and_constants():
     found = torch.max(torch.ones(2, 3), 1)
     doubled = pytree.tree_map(lambda t: t * 2, found)
     assert type(doubled) is type(found) and doubled.values.tolist() == [2, 2]
-    assert pytree.is_structseq(found) and not pytree.is_namedtuple(found) and pytree.is_namedtuple(Pair(1, 2)) and pytree.is_namedtuple(Pair)
+    assert (
+        pytree.is_structseq(found) and not pytree.is_namedtuple(found) and pytree.is_namedtuple(Pair(1, 2)) and pytree.is_namedtuple(Pair)
+    )

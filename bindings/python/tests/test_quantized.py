@@ -42,7 +42,18 @@ def test_numbers_become_integers_and_back():
 )
 @pytest.mark.parametrize("n", [1, 7, 100])
 def test_rounding_and_overflow(dtype, lo, hi, nan, n):
-    for x, want in ((0.5, 3), (1.5, 5), (2.5, 5), (-0.5, 3), (math.inf, hi), (-math.inf, lo), (1e30, hi), (-1e30, lo), (3e9, hi), (math.nan, nan)):
+    for x, want in (
+        (0.5, 3),
+        (1.5, 5),
+        (2.5, 5),
+        (-0.5, 3),
+        (math.inf, hi),
+        (-math.inf, lo),
+        (1e30, hi),
+        (-1e30, lo),
+        (3e9, hi),
+        (math.nan, nan),
+    ):
         q = torch.quantize_per_tensor(torch.full((n,), x), 1.0, 3, dtype)
         assert q.int_repr().tolist() == [want] * n, x
 
@@ -221,7 +232,10 @@ def test_dynamic():
             "each of the 2 channels along axis 0.*got 1 and 1",
         ),
         (lambda f: torch.quantize_per_channel(f, torch.tensor([0.1, -1.0]), torch.tensor([0, 0]), 0, torch.qint8), "channel 1 has -1"),
-        (lambda f: torch.quantize_per_channel(f, torch.tensor([0.1, 1.0]), torch.tensor([0.5, 0]), 0, torch.qint8), "zero_points must be integers"),
+        (
+            lambda f: torch.quantize_per_channel(f, torch.tensor([0.1, 1.0]), torch.tensor([0.5, 0]), 0, torch.qint8),
+            "zero_points must be integers",
+        ),
         (lambda f: f.q_scale(), "q_scale: expected a quantized tensor, but got one of dtype float32"),
         (lambda f: tensor().q_per_channel_axis(), r"q_scale\(\) and q_zero_point\(\)"),
         (lambda f: tensor().float(), r"use dequantize\(\)"),
@@ -252,7 +266,11 @@ def test_arithmetic_with_another_quantizer():
     assert ops.mul(q, q, 0.5, 0).int_repr().tolist() == [2, 18] and ops.mul(q, q, 0.05, 0).int_repr().tolist() == [20, 127]
     assert ops.relu6(tensor(torch.qint8, 0.5, 0, [-1.0, 9.0])).dequantize().tolist() == [0, 6]
     half = tensor(torch.quint8, 0.05, 120, [-0.85, -2.05])
-    for b, scale, zero, ints in ((0.2, 0.05, 116, [103, 79]), (100.0, 0.4186274509803922, 0, [237, 234]), (-100.0, 0.415686274509804, 255, [12, 10])):
+    for b, scale, zero, ints in (
+        (0.2, 0.05, 116, [103, 79]),
+        (100.0, 0.4186274509803922, 0, [237, 234]),
+        (-100.0, 0.415686274509804, 255, [12, 10]),
+    ):
         r = ops.add_scalar(half, b)
         assert (r.q_scale(), r.q_zero_point(), r.int_repr().tolist()) == (pytest.approx(scale), zero, ints)
     r = ops.mul_scalar(half, -0.3)
@@ -353,7 +371,12 @@ def test_operator_objects():
     assert "add  kind  kernel: dense" in repr(table)
     with pytest.raises(RuntimeError, match="operator 'nope' does not exist"):
         torch.dispatch.table("nope")
-    for name in ("node_id", "storage_nbytes", "set_num_threads", "generator_seed"):  # functions of the runtime, which do not depend on kinds
+    for name in (
+        "node_id",
+        "storage_nbytes",
+        "set_num_threads",
+        "generator_seed",
+    ):  # functions of the runtime, which do not depend on kinds
         with pytest.raises(RuntimeError, match=f"operator '{name}' does not exist"):
             torch.dispatch.table(name)
 
@@ -390,7 +413,8 @@ def test_quantized_tensors_without_data_are_in_no_file():
     ):
         for call in (lambda m: torch.save(m, io.BytesIO()), pickle.dumps):
             with pytest.raises(
-                NotImplementedError, match=r"^(save|pickle): a quantized tensor on device meta cannot be (saved|pickled): .*int_repr\(\) instead"
+                NotImplementedError,
+                match=r"^(save|pickle): a quantized tensor on device meta cannot be (saved|pickled): .*int_repr\(\) instead",
             ):
                 call(q.to("meta"))
         assert pickle.loads(pickle.dumps(q.to("meta").int_repr())).is_meta
@@ -413,7 +437,9 @@ def test_relu_keeps_large_integers():
     q = torch._make_per_tensor_quantized_tensor(ints, 0.5, 3)
     assert q.relu().int_repr().tolist() == [2**31 - 5, 2**24 + 1, 3, 3, 4] and q.relu().dtype == torch.qint32
     assert q.relu_() is q and q.int_repr().tolist() == [2**31 - 5, 2**24 + 1, 3, 3, 4]
-    c = torch._make_per_channel_quantized_tensor(torch.tensor([[1, 5], [1, 5]], dtype=torch.int8), torch.ones(2).double(), torch.tensor([3, -1]), 0)
+    c = torch._make_per_channel_quantized_tensor(
+        torch.tensor([[1, 5], [1, 5]], dtype=torch.int8), torch.ones(2).double(), torch.tensor([3, -1]), 0
+    )
     assert c.relu().int_repr().tolist() == [[3, 5], [1, 5]]
 
 
@@ -435,7 +461,9 @@ def test_numbers_are_not_put_into_tensors_without_a_quantizer():
 @pytest.mark.parametrize("layout", [torch.sparse_coo, torch.sparse_csr, torch.sparse_bsc])
 def test_empty_quantized_tensors_are_strided(layout):
     options = {"dtype": torch.qint8, "layout": layout}
-    with pytest.raises(RuntimeError, match=f"_empty_affine_quantized: quantized tensors must have layout strided, but got {str(layout)[6:]}"):
+    with pytest.raises(
+        RuntimeError, match=f"_empty_affine_quantized: quantized tensors must have layout strided, but got {str(layout)[6:]}"
+    ):
         torch._empty_affine_quantized((2, 3), scale=0.5, zero_point=3, **options)
     with pytest.raises(RuntimeError, match="_empty_per_channel_affine_quantized: quantized tensors must have layout strided"):
         scales = torch.ones(2, dtype=torch.float64)
@@ -492,7 +520,9 @@ def test_casts_to_and_from_quantized_outs_are_rejected(power):
 @pytest.mark.parametrize("statistics", [False, True])
 @pytest.mark.parametrize("shape", [(3, 3), (2, 3, 2), (2, 3, 2, 2)], ids=str)
 def test_norms_of_quantized_tensors_raise(shape, statistics):
-    per_channel = torch.quantize_per_channel(torch.ones(shape), torch.full(shape[:1], 0.5), torch.zeros(shape[0], dtype=torch.int64), 0, torch.qint8)
+    per_channel = torch.quantize_per_channel(
+        torch.ones(shape), torch.full(shape[:1], 0.5), torch.zeros(shape[0], dtype=torch.int64), 0, torch.qint8
+    )
     for x in (torch.quantize_per_tensor(torch.ones(shape), 0.5, 1, torch.quint8), per_channel):
         for norm in (torch.nn.functional.instance_norm, torch.nn.functional.batch_norm):
             with pytest.raises(

@@ -133,7 +133,12 @@ def test_products_of_vectors_and_batches(dtype):
         assert got.dtype is dtype and got.shape == sums.shape and (got.q_scale(), got.q_zero_point()) == (0.01, 3)
         assert torch.equal(got.int_repr(), rounded(sums.float() * torch.tensor(0.05 * 0.05 / 0.01), 1.0, 3, dtype))
     with pytest.raises(RuntimeError, match="the inner sizes 5 and 4 differ"):
-        ops.matmul(torch.quantize_per_tensor(torch.ones(2, 5), 0.1, 0, dtype), torch.quantize_per_tensor(torch.ones(3, 4, 5), 0.1, 0, dtype), 0.1, 0)
+        ops.matmul(
+            torch.quantize_per_tensor(torch.ones(2, 5), 0.1, 0, dtype),
+            torch.quantize_per_tensor(torch.ones(3, 4, 5), 0.1, 0, dtype),
+            0.1,
+            0,
+        )
 
 
 def test_scales_and_zero_points_learn():

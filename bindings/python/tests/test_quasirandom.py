@@ -14,7 +14,9 @@ def test_points_are_those_of_pytorch():
     engine = SobolEngine(3, scramble=True, seed=1)
     assert engine.sobolstate[:, :2].tolist() == [[699466964, 415565209], [817785499, 782399859], [651659468, 873090820]]
     assert engine.shift.tolist() == [287468019, 388430972, 764873974] and repr(engine) == "SobolEngine(dimension=3, scramble=True, seed=1)"
-    assert torch.allclose(engine.draw(3), torch.tensor([[0.2677, 0.3618, 0.7123], [0.8840, 0.6187, 0.1758], [0.5053, 0.1442, 0.9889]]), atol=1e-4)
+    assert torch.allclose(
+        engine.draw(3), torch.tensor([[0.2677, 0.3618, 0.7123], [0.8840, 0.6187, 0.1758], [0.5053, 0.1442, 0.9889]]), atol=1e-4
+    )
     assert engine.fast_forward(5).num_generated == 8 and engine.quasi.tolist() == [482076921, 687612296, 834873839]
 
 

@@ -1,4 +1,5 @@
-"""Programs of torch.export.export and graphs of make_fx return what the function returns, for other sizes and elements, or their creation raises."""
+"""Programs of torch.export.export and graphs of make_fx return what the function returns, for other sizes and elements, or their creation
+raises."""
 
 import copy
 import gc
@@ -144,7 +145,9 @@ def test_programs_hold_for_every_size_or_raise(name):
 
 def test_a_bound_admits_a_function_that_differs_beyond_it():
     function = SIZES["large"]
-    with pytest.raises(NotImplementedError, match=r"an operator \(.* instead of .*\) for size \d+ differs from .* bound it with min and max"):
+    with pytest.raises(
+        NotImplementedError, match=r"an operator \(.* instead of .*\) for size \d+ differs from .* bound it with min and max"
+    ):
         export(function, (torch.ones(5, 3),), dynamic_shapes=({0: Dim("n")},))
     run = export(function, (torch.ones(5, 3),), dynamic_shapes=({0: Dim("n", max=50)},)).module()
     assert run(torch.ones(50, 3)).sum() == 150

@@ -217,7 +217,9 @@ def test_dropout_comes_between_layers_and_from_the_stream():
     output, last = torch.rnn_tanh(data, torch.tensor([2, 2, 2]), states[0], params, True, 2, 0.5, True, False)
     torch.manual_seed(3)
     first, _ = torch.rnn_tanh(data, torch.tensor([2, 2, 2]), states[0][:1], params[:4], True, 1, 0.0, True, False)
-    second, _ = torch.rnn_tanh(torch.dropout(first, 0.5, True), torch.tensor([2, 2, 2]), states[0][1:], params[4:], True, 1, 0.0, True, False)
+    second, _ = torch.rnn_tanh(
+        torch.dropout(first, 0.5, True), torch.tensor([2, 2, 2]), states[0][1:], params[4:], True, 1, 0.0, True, False
+    )
     assert torch.equal(output, second)
     assert not torch.equal(output, run("rnn_tanh", data, [2, 2, 2], states, params, 2)[0])  # without train nothing is left out
 
@@ -400,7 +402,9 @@ def test_results_may_be_changed_before_gradients_are_asked_for(kind, packed, bot
         states = torch.zeros(layers * ways, 4, 3)
         states = (states, states) if kind == "lstm" else states
         if packed:
-            y, *ends = getattr(torch, kind)(torch.rand(sum(PACKED), 2), torch.tensor(PACKED), states, params, False, layers, 0.0, False, both)
+            y, *ends = getattr(torch, kind)(
+                torch.rand(sum(PACKED), 2), torch.tensor(PACKED), states, params, False, layers, 0.0, False, both
+            )
         else:
             y, *ends = getattr(torch, kind)(torch.rand(5, 4, 2), states, params, False, layers, 0.0, False, both, False)
         (change(y).sum() + sum(change(end).sum() for end in ends)).backward()

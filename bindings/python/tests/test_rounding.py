@@ -47,7 +47,10 @@ def test_digits_of_products(n):
         assert torch.add(-product, x, alpha=alpha).tolist() == exact
         assert torch.sub(product, x, alpha=alpha).tolist() == [-v for v in exact]
         assert torch.addcmul(-product, x, full(n, alpha, dtype)).tolist() == exact
-        assert torch.lerp(-product, x - product, alpha).tolist() == pytest.approx(exact, abs=2e-7 if dtype == torch.float32 else 1e-15) or n > 1
+        assert (
+            torch.lerp(-product, x - product, alpha).tolist() == pytest.approx(exact, abs=2e-7 if dtype == torch.float32 else 1e-15)
+            or n > 1
+        )
 
 
 def test_addcmul_with_a_value():

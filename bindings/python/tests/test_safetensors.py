@@ -34,7 +34,12 @@ def test_the_package_reads_ours(tmp_path):
 
 
 def test_we_read_the_packages(tmp_path):
-    arrays = {"x": numpy.arange(6.0).reshape(2, 3), "i": numpy.arange(3, dtype="i2"), "c": numpy.ones(2, dtype="c8"), "z": numpy.array(2, dtype="u1")}
+    arrays = {
+        "x": numpy.arange(6.0).reshape(2, 3),
+        "i": numpy.arange(3, dtype="i2"),
+        "c": numpy.ones(2, dtype="c8"),
+        "z": numpy.array(2, dtype="u1"),
+    }
     arrays |= {f"u{n}": numpy.array([1, 2 ** (8 * n) - 1], dtype=f"u{n}") for n in (2, 4, 8)}
     safetensors.numpy.save_file(arrays, tmp_path / "a.safetensors", metadata={"k": "v"})
     for found in (

@@ -49,7 +49,9 @@ def walk(x, grid, mode, padding, align):
     for place in itertools.product(*map(range, grid.shape[:-1])):
         point = grid[place].tolist()[::-1]
         for around in itertools.product(*(taps(c, n, mode, padding, align) for c, n in zip(point, x.shape[2:], strict=True))):
-            out[(place[0], slice(None), *place[1:])] += math.prod(w for _, w in around) * x[(place[0], slice(None), *(k for k, _ in around))]
+            out[(place[0], slice(None), *place[1:])] += (
+                math.prod(w for _, w in around) * x[(place[0], slice(None), *(k for k, _ in around))]
+            )
     return out
 
 
@@ -147,13 +149,20 @@ def test_empty():
     grid = torch.ones(1, 4, 4, 2, requires_grad=True)
     (of_grid,) = torch.autograd.grad(F.grid_sample(torch.ones(1, 0, 3, 3), grid, align_corners=False).sum(), grid)
     assert of_grid.equal(torch.zeros(1, 4, 4, 2))
-    assert F.grid_sample(torch.ones(1, 2, 3, 3, device="meta"), torch.ones(1, 4, 5, 2, device="meta"), align_corners=False).shape == (1, 2, 4, 5)
+    assert F.grid_sample(torch.ones(1, 2, 3, 3, device="meta"), torch.ones(1, 4, 5, 2, device="meta"), align_corners=False).shape == (
+        1,
+        2,
+        4,
+        5,
+    )
 
 
 def test_numbers_for_modes():
     torch.manual_seed(0)
     x, grid = torch.randn(1, 2, 3, 3), torch.rand(1, 4, 4, 2) * 3 - 1.5
-    for (a, mode), (b, padding) in itertools.product(enumerate(["bilinear", "nearest", "bicubic"]), enumerate(["zeros", "border", "reflection"])):
+    for (a, mode), (b, padding) in itertools.product(
+        enumerate(["bilinear", "nearest", "bicubic"]), enumerate(["zeros", "border", "reflection"])
+    ):
         named = F.grid_sample(x, grid, mode, padding, False)
         assert torch.grid_sampler(x, grid, a, b, False).equal(named) and torch.grid_sampler_2d(x, grid, a, b, False).equal(named)
 
@@ -187,7 +196,11 @@ X, G = torch.ones(1, 1, 2, 2), torch.zeros(1, 2, 2, 2)
         (lambda: F.grid_sample(X, torch.zeros(1, 2, 2, 3), align_corners=False), RuntimeError, "size 2 in last dimension.*1, 2, 2, 3"),
         (lambda: F.grid_sample(X[0, 0], G, align_corners=False), RuntimeError, "4D or 5D"),
         (lambda: F.grid_sample(torch.ones(1, 1, 0, 2), G, align_corners=False), RuntimeError, "non-empty spatial dimensions.*1, 1, 0, 2"),
-        (lambda: F.grid_sample(torch.ones(1, 1, 2, 2, 2), torch.ones(1, 2, 2, 2, 3), "bicubic", align_corners=False), RuntimeError, "bicubic.*4D"),
+        (
+            lambda: F.grid_sample(torch.ones(1, 1, 2, 2, 2), torch.ones(1, 2, 2, 2, 3), "bicubic", align_corners=False),
+            RuntimeError,
+            "bicubic.*4D",
+        ),
         (lambda: F.grid_sample(X, G.double(), align_corners=False), RuntimeError, "same dtype.*float32.*float64"),
         (lambda: F.grid_sample(X.int(), G.int(), align_corners=False), NotImplementedError, "int32"),
         (lambda: F.grid_sample(X.to(torch.complex64), G, align_corners=False), NotImplementedError, "complex64"),

@@ -76,7 +76,15 @@ OBJECTS = {
     "random state": random.getstate(),
     "numbers": [1, 2**70, -0.0, 1 + 2j, True, None, ...],
     "set": [{1, 2}, frozenset({3})],
-    "dtypes": [torch.float32, torch.quint8, torch.strided, torch.channels_last, torch.per_tensor_affine, torch.device("cpu"), torch.Size([2, 3])],
+    "dtypes": [
+        torch.float32,
+        torch.quint8,
+        torch.strided,
+        torch.channels_last,
+        torch.per_tensor_affine,
+        torch.device("cpu"),
+        torch.Size([2, 3]),
+    ],
     "deep": [[[[["x" * 40]]]]] * 3,
 }
 
@@ -147,7 +155,9 @@ def test_storages_are_loaded_with_other_objects(options):
 
 def test_the_engine_reads_the_same_as_unpickling(options):
     kinds = {name: x for name, x in tensors().items() if type(x) is not classes.Points}
-    file = saved({"kinds": kinds, "more": [1, (2.5, None), {"a": b"x"}], "counts": collections.Counter("ab"), "shape": torch.Size([2])}, **options)
+    file = saved(
+        {"kinds": kinds, "more": [1, (2.5, None), {"a": b"x"}], "counts": collections.Counter("ab"), "shape": torch.Size([2])}, **options
+    )
     engine, unpickled = (torch.load(file, weights_only=w) for w in (True, False) if not file.seek(0))
     assert repr(engine) == repr(unpickled)
     assert all(type(engine["kinds"][name]) is type(x) for name, x in kinds.items())
@@ -160,9 +170,16 @@ def test_files_depend_only_on_the_saved_values():
 
 
 def test_names_in_files_are_those_of_pytorch():
-    found = names(pickled([nn.Linear(1, 1), torch.ones(1), torch.float32, torch.strided, torch.ones(1).untyped_storage(), nn.functional.relu]))
+    found = names(
+        pickled([nn.Linear(1, 1), torch.ones(1), torch.float32, torch.strided, torch.ones(1).untyped_storage(), nn.functional.relu])
+    )
     assert {name.partition(".")[0].partition(" ")[0] for name in found} == {"torch", "collections", "__builtin__"}
-    assert {"torch.nn.modules.linear Linear", "torch._utils _rebuild_parameter", "torch._utils _rebuild_tensor_v2", "torch FloatStorage"} <= found
+    assert {
+        "torch.nn.modules.linear Linear",
+        "torch._utils _rebuild_parameter",
+        "torch._utils _rebuild_tensor_v2",
+        "torch FloatStorage",
+    } <= found
     assert {"torch float32", "torch.serialization _get_layout", "torch.storage UntypedStorage", "torch.nn.functional relu"} <= found
     text = "clibtensor.nn\nLinear\n."
     assert again([text, nn.Linear(1, 1)])[0] == text, "strings are not names"
@@ -227,7 +244,11 @@ def test_pickles_and_copies_keep_module_and_dtype_objects():
 
 
 def test_errors_name_the_function_that_allows_the_object():
-    for obj, name in ((argparse.Namespace(), "argparse.Namespace"), (np.float64(1), "numpy._core.multiarray.scalar"), (getattr, "builtins.getattr")):
+    for obj, name in (
+        (argparse.Namespace(), "argparse.Namespace"),
+        (np.float64(1), "numpy._core.multiarray.scalar"),
+        (getattr, "builtins.getattr"),
+    ):
         with pytest.raises(pickle.UnpicklingError) as error:
             torch.load(saved(obj))
         for fact in (f"GLOBAL {name} was not an allowed global", f"add_safe_globals([{name}])", "weights_only=False", "trust"):
@@ -235,7 +256,11 @@ def test_errors_name_the_function_that_allows_the_object():
 
 
 def test_allowed_globals():
-    obj = {"args": classes.Arguments(0.1, classes.Kind.SGD, [1], torch.ones(2)), "slots": classes.Slotted(1, "b"), "name": argparse.Namespace(a=[1])}
+    obj = {
+        "args": classes.Arguments(0.1, classes.Kind.SGD, [1], torch.ones(2)),
+        "slots": classes.Slotted(1, "b"),
+        "name": argparse.Namespace(a=[1]),
+    }
     allowed = [classes.Arguments, classes.Kind, classes.Slotted, argparse.Namespace]
     file = saved(obj)
     assert serialization.get_unsafe_globals_in_checkpoint(file) == [
@@ -374,7 +399,11 @@ def test_positions(tmp_path, weights_only):
     for place in ("cpu", torch.device("cpu"), {"cpu": "cpu"}, {"cuda:0": "cpu"}, lambda storage, _: storage, lambda storage, _: None):
         found = load(map_location=place)
         assert found["x"].tolist() == [0, 1, 2] and found["again"].data_ptr() == found["x"].data_ptr() + 4
-    assert load(map_location="meta")["x"].is_meta and load(map_location=lambda storage, place: torch.UntypedStorage(12))["x"].tolist() == [0, 0, 0]
+    assert load(map_location="meta")["x"].is_meta and load(map_location=lambda storage, place: torch.UntypedStorage(12))["x"].tolist() == [
+        0,
+        0,
+        0,
+    ]
     mapped = load(mmap=True)["x"]
     mapped[0] = 7
     assert load()["x"].tolist() == [0, 1, 2]

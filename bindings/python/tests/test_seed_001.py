@@ -44,7 +44,8 @@ def test_numbers_and_zero_dim_tensors():
 
 
 @pytest.mark.parametrize(
-    ("left", "right"), [*[("float", n) for n in ("float", "int", "uint", "bool", "double")], ("int", "long"), ("int", "uint"), ("uint", "int")]
+    ("left", "right"),
+    [*[("float", n) for n in ("float", "int", "uint", "bool", "double")], ("int", "long"), ("int", "uint"), ("uint", "int")],
 )
 def test_allowed_in_place(left, right):
     t = tensors()

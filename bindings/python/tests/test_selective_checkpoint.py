@@ -16,7 +16,14 @@ def contexts(policy, **options):
 
 def make_model():
     torch.manual_seed(0)
-    layers = [torch.nn.Linear(4, 8), torch.nn.GELU(), torch.nn.LayerNorm(8), torch.nn.Linear(8, 8), torch.nn.Softmax(-1), torch.nn.Linear(8, 2)]
+    layers = [
+        torch.nn.Linear(4, 8),
+        torch.nn.GELU(),
+        torch.nn.LayerNorm(8),
+        torch.nn.Linear(8, 8),
+        torch.nn.Softmax(-1),
+        torch.nn.Linear(8, 2),
+    ]
     return torch.nn.Sequential(*layers)
 
 

@@ -47,8 +47,24 @@ def test_scores_are_those_of_the_trained_module(function):
 
 @pytest.mark.parametrize(
     "body",
-    ["", None, "{", "[]", "1", '{"points": []}', '{"points": [[1]]}', '{"points": [[1, true]]}', '{"points": [[1, "2"]]}', '{"points": [1, 2]}']
-    + ['{"points": [[NaN, 1]]}', '{"points": [[1e7, 1]]}', '{"points": [[1' + 400 * "0" + ", 1]]}", json.dumps({"points": [[0, 0]] * 10_001})],
+    [
+        "",
+        None,
+        "{",
+        "[]",
+        "1",
+        '{"points": []}',
+        '{"points": [[1]]}',
+        '{"points": [[1, true]]}',
+        '{"points": [[1, "2"]]}',
+        '{"points": [1, 2]}',
+    ]
+    + [
+        '{"points": [[NaN, 1]]}',
+        '{"points": [[1e7, 1]]}',
+        '{"points": [[1' + 400 * "0" + ", 1]]}",
+        json.dumps({"points": [[0, 0]] * 10_001}),
+    ],
     ids=range(14),
 )
 def test_other_bodies_are_rejected(function, body):

@@ -85,7 +85,8 @@ def test_arguments_reach_python_in_their_types(ns):
     seen = []
     library = torch.library.Library(ns, "DEF")
     library.define(
-        "all(Tensor[] x, Tensor? y, int k, float f, bool b, str s, int[] i, float[] g, bool[] h, Scalar n, ScalarType d, Device v, *, int z=5)"
+        "all(Tensor[] x, Tensor? y, int k, float f, bool b, str s, int[] i, float[] g, bool[] h, Scalar n, ScalarType d, Device v, *, int "
+        "z=5)"
         " -> Tensor[]"
     )
 
@@ -95,7 +96,9 @@ def test_arguments_reach_python_in_their_types(ns):
 
     library.impl("all", function, "CompositeExplicitAutograd")
     x = [torch.ones(2), torch.zeros(1)]
-    (made,) = call_operator(f"{ns}::all", [x, None, 3, 1, True, "text", [1, 2], [1, 2.5], [True, False], 1.5, torch.int8, torch.device("cpu")], {})
+    (made,) = call_operator(
+        f"{ns}::all", [x, None, 3, 1, True, "text", [1, 2], [1, 2.5], [True, False], 1.5, torch.int8, torch.device("cpu")], {}
+    )
     assert [t.tolist() for t in made] == [[2.0, 2.0], [1.0]]
     assert seen == [(2, None, 3, 1.0, True, "text", [1, 2], [1.0, 2.5], [True, False], 1.5, torch.int8, torch.device("cpu"), 5)]
 

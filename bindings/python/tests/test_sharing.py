@@ -95,7 +95,10 @@ def test_received_tensors_equal_sent_ones():
         inbox.put(sent)
         there, back = outbox.get(timeout=60)
         assert there == described(sent) == described(back)
-        plain = [t.dequantize() if t.is_quantized else t.detach().rename(None) if t.layout is torch.strided else t.to_dense() for t in (sent, back)]
+        plain = [
+            t.dequantize() if t.is_quantized else t.detach().rename(None) if t.layout is torch.strided else t.to_dense()
+            for t in (sent, back)
+        ]
         assert plain[0].equal(plain[1])
     inbox.put(None)
     worker.join()

@@ -29,7 +29,17 @@ def test_parts_of_rows(width):
     assert part.flip(0).tolist() == want[::-1]
 
 
-DTYPES = [torch.bool, torch.int16, torch.uint16, torch.float16, torch.bfloat16, torch.int32, torch.float64, torch.complex64, torch.complex128]
+DTYPES = [
+    torch.bool,
+    torch.int16,
+    torch.uint16,
+    torch.float16,
+    torch.bfloat16,
+    torch.int32,
+    torch.float64,
+    torch.complex64,
+    torch.complex128,
+]
 
 
 @pytest.mark.parametrize("dtype", DTYPES)

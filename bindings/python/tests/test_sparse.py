@@ -106,11 +106,15 @@ BAD = {
     "crow_indices must begin with 0, but got 1": lambda: torch.sparse_csr_tensor([1, 2], [0, 1], [1.0, 2.0], (1, 2)),
     "crow_indices must end with the number of entries, 2, but got 1": lambda: torch.sparse_csr_tensor([0, 1], [0, 1], [1.0, 2.0], (1, 2)),
     "crow_indices must not decrease": lambda: torch.sparse_csr_tensor([0, 2, 1, 2], [0, 1], [1.0, 2.0], (3, 2)),
-    "has a difference of 3, but a row or column has at most 2 entries": lambda: torch.sparse_csr_tensor([0, 3], [0, 1, 1], [1.0, 2.0, 3.0], (1, 2)),
+    "has a difference of 3, but a row or column has at most 2 entries": lambda: torch.sparse_csr_tensor(
+        [0, 3], [0, 1, 1], [1.0, 2.0, 3.0], (1, 2)
+    ),
     "col_indices must be less than 2, but got 5": lambda: torch.sparse_csr_tensor([0, 2], [0, 5], [1.0, 2.0], (1, 2)),
     "col_indices must not be negative, but got -1": lambda: torch.sparse_csr_tensor([0, 2], [-1, 1], [1.0, 2.0], (1, 2)),
     "col_indices must be strictly increasing": lambda: torch.sparse_csr_tensor([0, 2], [1, 0], [1.0, 2.0], (1, 2)),
-    "col_indices must be strictly increasing within each row or column": lambda: torch.sparse_csr_tensor([0, 2], [1, 1], [1.0, 2.0], (1, 2)),
+    "col_indices must be strictly increasing within each row or column": lambda: torch.sparse_csr_tensor(
+        [0, 2], [1, 1], [1.0, 2.0], (1, 2)
+    ),
     "row_indices must be less than 1, but got 3": lambda: torch.sparse_csc_tensor([0, 1, 2], [0, 3], [1.0, 2.0], (1, 2)),
     "crow_indices must have 3 elements": lambda: torch.sparse_csr_tensor([0, 2], [0, 1], [1.0, 2.0], (2, 2)),
     "cannot be divided into blocks": lambda: torch.sparse_bsr_tensor([0, 1], [0], [[[1.0, 2.0], [3.0, 4.0]]], (2, 3)),
@@ -299,7 +303,10 @@ def test_masks(layout):
     for of in (e, t):
         got = of.sparse_mask(s)
         assert got.layout is s.layout
-        same(got, e * to(layout, d).abs().sign().to_dense() if "_bs" not in layout else e * (s.to_dense() * 0 + torch.ones_like(s).to_dense()))
+        same(
+            got,
+            e * to(layout, d).abs().sign().to_dense() if "_bs" not in layout else e * (s.to_dense() * 0 + torch.ones_like(s).to_dense()),
+        )
     m = torch.arange(8.0, dtype=torch.float64).reshape(4, 2)
     got = torch.sparse.sampled_addmm(s, m, m.t(), beta=2, alpha=3)
     same(got, (2 * d + 3 * (m @ m.t())) * torch.ones_like(s).to_dense())
@@ -545,7 +552,10 @@ def test_strided_results_go_to_no_sparse_output(call):
 @pytest.mark.parametrize("dtype", [torch.int8, torch.uint8, torch.int32, torch.float32])
 def test_sampled_products_keep_their_dtype(dtype):
     s, ones = torch.tensor([[1, 2], [0, 3]], dtype=dtype).to_sparse_csr(), torch.ones(2, 2, dtype=dtype)
-    assert torch.sparse.sampled_addmm(s, ones, ones).values().tolist() == [3, 4, 5] and torch.sparse.sampled_addmm(s, ones, ones).dtype == dtype
+    assert (
+        torch.sparse.sampled_addmm(s, ones, ones).values().tolist() == [3, 4, 5]
+        and torch.sparse.sampled_addmm(s, ones, ones).dtype == dtype
+    )
 
 
 def test_first_compressed_indices_are_told_as_they_are():
@@ -560,7 +570,11 @@ def test_split_positions_cannot_be_a_sparse_tensor():
 
 @pytest.mark.parametrize(
     ("kind", "instead"),
-    [("sparse_coo", r"convert with to_dense\(\)"), ("sparse_csr", r"convert with to_dense\(\)"), ("quantized", r"call dequantize\(\) first")],
+    [
+        ("sparse_coo", r"convert with to_dense\(\)"),
+        ("sparse_csr", r"convert with to_dense\(\)"),
+        ("quantized", r"call dequantize\(\) first"),
+    ],
 )
 def test_errors_name_the_call_of_the_user(kind, instead):
     x = torch.quantize_per_tensor(torch.eye(3), 0.1, 2, torch.quint8) if kind == "quantized" else to(kind, torch.eye(3))
@@ -684,8 +698,14 @@ def test_coo_tensors_are_resized_as_others():
     assert torch.empty((2, 2), layout=torch.sparse_coo).resize_as_(torch.ones(2, 3, 4).to_sparse(2)).dense_dim() == 1
     for call, says in (
         (lambda: y.resize_as_(torch.eye(2).to_sparse()), "resize_as_: size 2 of dimension . is too small for the entry at"),
-        (lambda: y.resize_as_sparse_(torch.ones(2)), "resize_as_sparse_: expected two sparse tensors of the same layout, but got sparse_coo"),
-        (lambda: torch.ones(2).resize_as_sparse_(torch.ones(2)), "expected two sparse tensors of the same layout, but got strided and strided"),
+        (
+            lambda: y.resize_as_sparse_(torch.ones(2)),
+            "resize_as_sparse_: expected two sparse tensors of the same layout, but got sparse_coo",
+        ),
+        (
+            lambda: torch.ones(2).resize_as_sparse_(torch.ones(2)),
+            "expected two sparse tensors of the same layout, but got strided and strided",
+        ),
     ):
         with pytest.raises(RuntimeError, match=says):
             call()

@@ -16,8 +16,10 @@ DTYPES = (
     *(torch.float16, torch.bfloat16, torch.float32, torch.float64, torch.complex64, torch.complex128),
 )
 NAMES = (
-    "neg square abs sign sgn isnan isinf isposinf isneginf signbit real imag conj angle sqrt expm1 log1p sin tan asin atan sinh tanh asinh atanh "
-    "floor ceil trunc frac relu erf erfinv deg2rad rad2deg round nan_to_num t adjoint positive clone sum mean norm amax amin max argmax argmin "
+    "neg square abs sign sgn isnan isinf isposinf isneginf signbit real imag conj angle sqrt expm1 log1p sin tan asin atan sinh tanh asinh "
+    "atanh "
+    "floor ceil trunc frac relu erf erfinv deg2rad rad2deg round nan_to_num t adjoint positive clone sum mean norm amax amin max argmax "
+    "argmin "
     "any all count_nonzero zeros_like"
 )
 OPERATORS = {name: getattr(torch, name) for name in NAMES.split()} | {

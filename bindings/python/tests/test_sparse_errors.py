@@ -41,7 +41,8 @@ def test_transposed_matrices_with_dense_dimensions(layout):
         for a in range(x.dim()):
             for b in range(x.dim()):
                 with pytest.raises(
-                    RuntimeError, match=f"transpose: transposing a tensor of layout {layout} with {x.dense_dim()} dense dimensions is not supported"
+                    RuntimeError,
+                    match=f"transpose: transposing a tensor of layout {layout} with {x.dense_dim()} dense dimensions is not supported",
                 ):
                     x.transpose(a, b)
 
@@ -57,7 +58,13 @@ def test_transposed_dense_dimensions_of_coordinates():
 @pytest.mark.parametrize(
     ("source", "sizes", "dense", "target", "words"),
     [
-        ("sparse_bsr", (4, 6), 0, {"layout": "sparse_csr"}, "layout sparse_bsr cannot be converted to layout sparse_csr; convert with to_sparse_coo"),
+        (
+            "sparse_bsr",
+            (4, 6),
+            0,
+            {"layout": "sparse_csr"},
+            "layout sparse_bsr cannot be converted to layout sparse_csr; convert with to_sparse_coo",
+        ),
         ("sparse_bsc", (2, 4, 6), 0, {"layout": "sparse_csc"}, "layout sparse_bsc cannot be converted to layout sparse_csc"),
         (
             "sparse_bsr",
@@ -91,7 +98,13 @@ def test_transposed_dense_dimensions_of_coordinates():
         ("sparse_coo", (4, 6), 1, {"layout": "sparse_csr"}, "layout sparse_csr requires two sparse dimensions, but the tensor has 1"),
         ("sparse_coo", (4, 6, 2), 0, {"sparse_dim": 2}, "sparse_dim 2 must be the tensor's number of sparse dimensions, 3"),
         ("sparse_csr", (4, 6, 2), 1, {"sparse_dim": 3}, "sparse_dim must be 2 for a tensor of layout sparse_csr, but got 3"),
-        ("sparse_csr", (4, 6, 2), 1, {"layout": "sparse_csr", "dense_dim": 0}, "dense_dim 0 must be the tensor's number of dense dimensions, 1"),
+        (
+            "sparse_csr",
+            (4, 6, 2),
+            1,
+            {"layout": "sparse_csr", "dense_dim": 0},
+            "dense_dim 0 must be the tensor's number of dense dimensions, 1",
+        ),
     ],
 )
 def test_conversions(source, sizes, dense, target, words):
@@ -115,7 +128,10 @@ def test_copies_of_other_entries(layout):
     before = x.clone()
     for source, words in (
         (x * 0, None),
-        (torch.eye(4, 6).to_sparse(layout=x.layout, blocksize=(2, 2) if "_bs" in layout else None), "must have the same number of entries, but got"),
+        (
+            torch.eye(4, 6).to_sparse(layout=x.layout, blocksize=(2, 2) if "_bs" in layout else None),
+            "must have the same number of entries, but got",
+        ),
         (made(other, (4, 6)), f"cannot copy to a tensor of layout {layout} from one of layout {other}"),
         (made("sparse_coo", (4, 6)), f"cannot copy to a tensor of layout {layout} from one of layout sparse_coo"),
         (made(layout, (6, 4)), "the sizes of sparse tensors must be the same"),

@@ -131,7 +131,9 @@ def test_direct_uses_have_sparse_gradients(use):
 def test_entries_are_in_the_order_of_indices():
     w = weight()
     picked(w).backward()
-    assert not w.grad.is_coalesced() and w.grad._indices().tolist() == [[1, 2, 1, 0, 5, 2]] and w.grad._values().tolist() == [[1] * WIDTH] * 6
+    assert (
+        not w.grad.is_coalesced() and w.grad._indices().tolist() == [[1, 2, 1, 0, 5, 2]] and w.grad._values().tolist() == [[1] * WIDTH] * 6
+    )
     (g,) = torch.autograd.grad(F.embedding(INDICES, w, padding_idx=1, sparse=True).sum(), w)
     assert g._indices().tolist() == [[2, 0, 5, 2]]
     (g,) = torch.autograd.grad(w.gather(1, torch.tensor([[2, 0], [1, 1]]), sparse_grad=True).sum(), w)
@@ -183,7 +185,9 @@ def test_changes_of_the_stored_gradient_stay():
     assert w.grad._nnz() == 0
 
 
-@pytest.mark.parametrize("zero", [lambda m: m.zero_grad(set_to_none=False), lambda m: optim.SGD(m.parameters(), 0.1).zero_grad(set_to_none=False)])
+@pytest.mark.parametrize(
+    "zero", [lambda m: m.zero_grad(set_to_none=False), lambda m: optim.SGD(m.parameters(), 0.1).zero_grad(set_to_none=False)]
+)
 def test_zero_grad_removes_entries(zero):
     module = nn.Embedding(ROWS, WIDTH, sparse=True)
     for _ in range(3):

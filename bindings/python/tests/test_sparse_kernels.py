@@ -200,7 +200,9 @@ def test_sums_of_lines():
         x, y = a.to_sparse(layout=layout), b.to_sparse(layout=layout)
         want = (a.to_dense() + b.to_dense()).to_sparse(layout=layout)
         made = x + y
-        assert torch.equal(getattr(made, compressed)(), getattr(want, compressed)()) and torch.equal(getattr(made, plain)(), getattr(want, plain)())
+        assert torch.equal(getattr(made, compressed)(), getattr(want, compressed)()) and torch.equal(
+            getattr(made, plain)(), getattr(want, plain)()
+        )
         narrow = [
             torch.sparse_compressed_tensor(getattr(t, compressed)().int(), getattr(t, plain)().int(), t.values(), t.shape, layout=layout)
             for t in (x, y)
@@ -258,7 +260,10 @@ def test_parts_that_do_not_fit_are_rejected():
     crow, col, one, m = torch.tensor([0, 1, 2]), torch.tensor([0, 1]), torch.ones(2), torch.ones(2, 3)
     sampled, added = torch._gen.gen_functions.csr_sddmm, torch._gen.gen_functions.csr_spadd
     for call, says in (
-        (lambda: sampled(crow, col, torch.ones(()), m), r"must be matrices with the same number of columns, but got sizes \[\] and \[2, 3\]"),
+        (
+            lambda: sampled(crow, col, torch.ones(()), m),
+            r"must be matrices with the same number of columns, but got sizes \[\] and \[2, 3\]",
+        ),
         (lambda: sampled(crow, col, m, torch.ones(())), "must be matrices with the same number of columns"),
         (lambda: sampled(crow, col, m, torch.ones(2, 2)), "must be matrices with the same number of columns"),
         (lambda: sampled(crow, col, m, m.double()), "must have the same dtype"),
@@ -299,7 +304,10 @@ def test_gradients_of_sampled_products():
     for dtype in (torch.float64, torch.complex128):
         a = scattered(5, 4, 9, dtype).coalesce()
         v = a.values().clone().requires_grad_()
-        x, y = ((whole(*size, seed=i, dtype=dtype) * (2 - 1j if dtype.is_complex else 3)).requires_grad_() for i, size in enumerate(((5, 3), (3, 4))))
+        x, y = (
+            (whole(*size, seed=i, dtype=dtype) * (2 - 1j if dtype.is_complex else 3)).requires_grad_()
+            for i, size in enumerate(((5, 3), (3, 4)))
+        )
 
         def sampled(v, x, y, a=a):
             s = torch.sparse_coo_tensor(a.indices(), v, a.shape).to_sparse_csr()

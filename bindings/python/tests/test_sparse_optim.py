@@ -34,7 +34,8 @@ class Program(nn.Module):
             values = [self.plan.uniform(-1, 1) for _ in range(rows * self.width)]
             self.tables.append(nn.Parameter(torch.tensor(values, dtype=torch.float64).reshape(rows, self.width)))
         self.uses = [
-            [self.plan.choice(["embedding", "sum", "mean", "gather", "scaled", "tied"]) for _ in range(self.plan.randint(1, 3))] for _ in self.rows
+            [self.plan.choice(["embedding", "sum", "mean", "gather", "scaled", "tied"]) for _ in range(self.plan.randint(1, 3))]
+            for _ in self.rows
         ]
 
     def forward(self, step):

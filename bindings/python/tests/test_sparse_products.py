@@ -178,7 +178,9 @@ def test_triangles_are_solved(layout):
         got = torch.triangular_solve(b, s, upper, transpose, unit)
         assert torch.equal(got.solution, want) and got.cloned_coefficient.numel() == 0
     none = of(layout, torch.zeros(3, 3, dtype=torch.float64))
-    assert torch.triangular_solve(b, none).solution.isnan().all() and torch.equal(torch.triangular_solve(b, none, unitriangular=True).solution, b)
+    assert torch.triangular_solve(b, none).solution.isnan().all() and torch.equal(
+        torch.triangular_solve(b, none, unitriangular=True).solution, b
+    )
     out = torch.empty(0, dtype=torch.float64), torch.empty(0, dtype=torch.float64)
     torch.triangular_solve(b, s, upper=False, out=out)
     assert torch.allclose(a @ out[0], b)

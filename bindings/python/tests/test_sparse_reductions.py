@@ -22,7 +22,9 @@ def forms(x):
         yield x.to_sparse(1)
         twice = x.to_sparse()
         if x.dtype is not torch.bool:
-            yield torch.sparse_coo_tensor(torch.cat([twice.indices()] * 2, 1), torch.cat([twice.values(), torch.zeros_like(twice.values())]), x.shape)
+            yield torch.sparse_coo_tensor(
+                torch.cat([twice.indices()] * 2, 1), torch.cat([twice.values(), torch.zeros_like(twice.values())]), x.shape
+            )
     if x.dim() == 2:
         yield from (x.to_sparse_csr(), x.to_sparse_csc())
         if x.numel():
@@ -122,7 +124,9 @@ def test_made_like_a_sparse_tensor(name):
         assert own.layout is form.layout and own.shape == form.shape
         if name not in ("zeros_like", "empty_like"):
             assert own._nnz() == form._nnz()
-            with pytest.raises(RuntimeError, match=f"{name}: layout sparse_csc cannot be created from a tensor of layout {form.layout.name}"):
+            with pytest.raises(
+                RuntimeError, match=f"{name}: layout sparse_csc cannot be created from a tensor of layout {form.layout.name}"
+            ):
                 make(form, *more, layout=torch.sparse_csc)
 
 

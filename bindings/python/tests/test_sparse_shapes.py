@@ -90,7 +90,13 @@ def test_reshape_of_compressed_matrices():
 def test_squeeze():
     d = torch.arange(6.0).reshape(1, 2, 1, 3)
     s = d.to_sparse()
-    for f in (lambda t: t.squeeze(), lambda t: t.squeeze(0), lambda t: t.squeeze((0, 2)), lambda t: t.squeeze(1), lambda t: t[:, :1].squeeze()):
+    for f in (
+        lambda t: t.squeeze(),
+        lambda t: t.squeeze(0),
+        lambda t: t.squeeze((0, 2)),
+        lambda t: t.squeeze(1),
+        lambda t: t[:, :1].squeeze(),
+    ):
         same(f(s), f(d))
     h = d.to_sparse(2)
     for f in (lambda t: t.squeeze(), lambda t: t.squeeze(2), lambda t: t.squeeze(0)):
@@ -398,7 +404,10 @@ def test_one_line_of_a_matrix(layout):
         line = s.select(dim, i)
         assert line.is_coalesced() and torch.equal(line.to_dense(), d.select(dim, i)) and line.shape == d.select(dim, i).shape
     s.select(dim, 2).to_dense().sum().backward()
-    assert torch.equal(s.grad.to_dense().select(dim, 2), (d.select(dim, 2) != 0).any(-1, True).expand(-1, 2).float()) and s.grad.to_dense().sum() <= 8
+    assert (
+        torch.equal(s.grad.to_dense().select(dim, 2), (d.select(dim, 2) != 0).any(-1, True).expand(-1, 2).float())
+        and s.grad.to_dense().sum() <= 8
+    )
     plain = s.detach()
     plain.select(dim, 2).values().zero_()  # is no view
     assert torch.equal(plain.to_dense(), d)
@@ -498,7 +507,9 @@ def test_entries_grow_with_their_dense_dimensions():
     want = torch.zeros(4, 5)
     want[[0, 2], :2] = 1
     assert torch.equal(s.sparse_resize_((4, 5), 1, 1).to_dense(), want)
-    with pytest.raises(RuntimeError, match=r"dense sizes \(\[5\]\) of a tensor with entries must not change or shrink, but got size \[4, 4\]"):
+    with pytest.raises(
+        RuntimeError, match=r"dense sizes \(\[5\]\) of a tensor with entries must not change or shrink, but got size \[4, 4\]"
+    ):
         s.sparse_resize_((4, 4), 1, 1)
     with pytest.raises(RuntimeError, match=r"the number of sparse dimensions \(1\)"):
         s.sparse_resize_((4, 5), 2, 0)
@@ -508,7 +519,9 @@ def test_entries_grow_with_their_dense_dimensions():
 def test_memory_formats_are_of_strided_tensors():
     s = torch.eye(3).to_sparse()
     for like in (torch.zeros_like, torch.ones_like, torch.empty_like, torch.rand_like):
-        with pytest.raises(RuntimeError, match="memory format torch.contiguous_format is only supported for strided tensors, not for sparse ones"):
+        with pytest.raises(
+            RuntimeError, match="memory format torch.contiguous_format is only supported for strided tensors, not for sparse ones"
+        ):
             like(s, memory_format=torch.contiguous_format)
         assert like(s, layout=torch.strided, memory_format=torch.contiguous_format).layout is torch.strided
     for layout in LAYOUTS[:3]:

@@ -6,7 +6,9 @@ import libtensor as torch
 
 LAYOUTS = {
     "coo": lambda d: d.to_sparse(),
-    "uncoalesced": lambda d: torch.sparse_coo_tensor(d.to_sparse().indices().repeat(1, 2).flip(1), d.to_sparse().values().repeat(2) / 2, d.shape),
+    "uncoalesced": lambda d: torch.sparse_coo_tensor(
+        d.to_sparse().indices().repeat(1, 2).flip(1), d.to_sparse().values().repeat(2) / 2, d.shape
+    ),
     "csr": lambda d: d.to_sparse_csr(),
     "csc": lambda d: d.to_sparse_csc(),
     "bsr": lambda d: d.to_sparse_bsr((2, 2)),

@@ -85,7 +85,12 @@ def test_byte_order():
     assert s.tolist() == [2, 3, 0, 1, 6, 7, 4, 5]
     with pytest.raises(RuntimeError, match="6 bytes are not a multiple"):
         torch.UntypedStorage(6).byteswap(torch.int32)
-    assert torch.UntypedStorage.from_buffer(b"abcdef", byte_order="big", dtype=torch.int16, count=2, offset=1).tolist() == [99, 98, 101, 100]
+    assert torch.UntypedStorage.from_buffer(b"abcdef", byte_order="big", dtype=torch.int16, count=2, offset=1).tolist() == [
+        99,
+        98,
+        101,
+        100,
+    ]
     assert torch.FloatStorage.from_buffer(b"\x3f\x80\0\0", byte_order="big").tolist() == [1.0]
 
 
@@ -144,7 +149,9 @@ def test_legacy_classes(name):
         assert torch.IntStorage([1]).type(kind).dtype is dtype
         if not dtype.is_complex:  # whose imaginary part would be discarded, which warns
             assert s.int().tolist() == [1, 1, 1] and s.fill_(0).int().tolist() == [0, 0, 0]
-        assert kind(wrap_storage=s.untyped()) == s and copy.deepcopy(s).dtype is dtype and pickle.loads(pickle.dumps(s)).tolist() == s.tolist()
+        assert (
+            kind(wrap_storage=s.untyped()) == s and copy.deepcopy(s).dtype is dtype and pickle.loads(pickle.dumps(s)).tolist() == s.tolist()
+        )
 
 
 def test_the_size_of_a_storage_counts_its_elements():
@@ -169,7 +176,12 @@ def test_storage_of_a_tensor():
 def test_conversions():
     assert torch.UntypedStorage([1, 2]).float().tolist() == [1.0, 2.0]
     s = torch.FloatStorage([1.5, 0])
-    assert s.int().tolist() == [1, 0] and s.bool().tolist() == [True, False] and s.complex_double().dtype is torch.complex128 and s.float() is s
+    assert (
+        s.int().tolist() == [1, 0]
+        and s.bool().tolist() == [True, False]
+        and s.complex_double().dtype is torch.complex128
+        and s.float() is s
+    )
     assert s.type("torch.LongStorage").dtype is s.type(torch.LongStorage).dtype is torch.int64
     assert s.copy_(torch.IntStorage([3, 4])).tolist() == [3.0, 4.0] and s.cpu() == s and s.resize_(1).tolist() == [3.0]
 
@@ -283,7 +295,9 @@ def test_writing_a_slice_leaves_the_storage_free(use, value):
 def test_directories_have_no_internal_names():
     for thing in (torch.ones(1), torch.UntypedStorage(1), torch.FloatStorage(1)):
         assert not [name for name in dir(thing) if name[0] == "_" and not name.startswith("__")] and "size" in dir(thing)
-    assert not [name for name in dir(torch) if name[0] == "_" and not name.startswith("__") or name.startswith("gen_")] and "cuda" in dir(torch)
+    assert not [name for name in dir(torch) if name[0] == "_" and not name.startswith("__") or name.startswith("gen_")] and "cuda" in dir(
+        torch
+    )
     assert not {"index_get", "index_set_", "index_set_scalar_"} & set(dir(torch.Tensor))
 
 

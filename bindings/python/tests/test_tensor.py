@@ -314,7 +314,9 @@ def test_conversions():
     assert x.to(torch.int32).tolist() == [1, -2] and x.int().dtype is torch.int32 and x.double().dtype is torch.float64
     assert x.to("cpu") is x and x.to(x) is x and x.to("cpu", torch.float64, True).dtype is torch.float64
     assert x.to(torch.float32, copy=True) is not x and x.to(torch.zeros(1, dtype=torch.int8)).dtype is torch.int8
-    assert x.type() == "torch.FloatTensor" and x.type(torch.float64).dtype is torch.float64 and x.type("torch.LongTensor").dtype is torch.int64
+    assert (
+        x.type() == "torch.FloatTensor" and x.type(torch.float64).dtype is torch.float64 and x.type("torch.LongTensor").dtype is torch.int64
+    )
     assert x.int().type(torch.Tensor).dtype is torch.get_default_dtype()
     with pytest.raises(TypeError, match="dtype"):
         x.to(3.5, 1)
@@ -451,7 +453,9 @@ def test_kinds_of_errors(call, error, text):
 
 def test_bounds_beyond_an_integer_dtype_limit_nothing():
     u = torch.tensor([1, 100, 255], dtype=torch.uint8)
-    assert u.clamp(min=-5).tolist() == u.clamp(max=300).tolist() == u.clamp_max(2**40).tolist() == u.clamp(-5, 300).tolist() == [1, 100, 255]
+    assert (
+        u.clamp(min=-5).tolist() == u.clamp(max=300).tolist() == u.clamp_max(2**40).tolist() == u.clamp(-5, 300).tolist() == [1, 100, 255]
+    )
     assert torch.tensor([1, -5], dtype=torch.int32).clamp_(max=2**40).tolist() == [1, -5]
     for call in (lambda: u.clamp(min=300), lambda: u.clamp(-5, -1), lambda: torch.tensor([1], dtype=torch.int8).clamp_max_(-300)):
         with pytest.raises(RuntimeError, match="without overflow"):

@@ -17,7 +17,9 @@ ROWS = w.meta("float32", [w.symbol("s0"), 2])
 def program(tmp_path):
     """A program that returns x + 2 y and the ReLU of the sum, and was exported for the number 3."""
     nodes = [w.aten("add.Tensor", "sum", "x", "y", alpha=2), w.aten("relu.default", "positive", "sum")]
-    text = w.model({"x": ROWS, "y": ROWS}, nodes, ["sum", "positive"], constants=[("n", {"as_int": 3})], values={"sum": ROWS, "positive": ROWS})
+    text = w.model(
+        {"x": ROWS, "y": ROWS}, nodes, ["sum", "positive"], constants=[("n", {"as_int": 3})], values={"sum": ROWS, "positive": ROWS}
+    )
     return w.program(text, tmp_path / "m.pt2")
 
 
@@ -29,7 +31,9 @@ def call(*args, status=0):
 
 
 def export(*args):
-    return subprocess.run([sys.executable, "-m", "libtensor.export", *map(str, args)], capture_output=True, text=True, timeout=60, check=True).stdout
+    return subprocess.run(
+        [sys.executable, "-m", "libtensor.export", *map(str, args)], capture_output=True, text=True, timeout=60, check=True
+    ).stdout
 
 
 def test_missing_inputs_are_ones(program):
@@ -165,7 +169,9 @@ def compile_library(path, function, schema, at):
     root = Path(__file__).parents[3]
     text = LIBRARY + function.replace("SCHEMA", f'"{schema}"').replace("AT)", f"{at})")
     path.with_suffix(".c").write_text(text)
-    subprocess.run(["gcc", "-shared", "-fPIC", "-o", path, path.with_suffix(".c"), f"-I{root}/include", f"-L{root}/build", "-ltensor"], check=True)
+    subprocess.run(
+        ["gcc", "-shared", "-fPIC", "-o", path, path.with_suffix(".c"), f"-I{root}/include", f"-L{root}/build", "-ltensor"], check=True
+    )
     return path
 
 
@@ -178,7 +184,9 @@ def test_libraries_define_custom_operators(custom, tmp_path):
     assert operators in call(custom, *libraries, "--inspect").replace(".default", "")
     names = table(call(custom, *libraries, "--bench"))
     assert {name for name in names if "::" in name} == {"run::cube", "run::half"}
-    done = subprocess.run([TENSOR_RUN, custom, "-L", "first.so", "-L", "second.so"], cwd=tmp_path, capture_output=True, text=True, timeout=60)
+    done = subprocess.run(
+        [TENSOR_RUN, custom, "-L", "first.so", "-L", "second.so"], cwd=tmp_path, capture_output=True, text=True, timeout=60
+    )
     assert done.stdout == "d: tensor([4., 4.])\n"
 
 

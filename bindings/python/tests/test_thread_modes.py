@@ -113,7 +113,9 @@ def test_managers_within_themselves():
     assert modes() == INITIAL
 
 
-@pytest.mark.parametrize("manager", [torch.no_grad, torch.inference_mode, lambda: torch.set_grad_enabled(False), lambda: torch.device("meta")])
+@pytest.mark.parametrize(
+    "manager", [torch.no_grad, torch.inference_mode, lambda: torch.set_grad_enabled(False), lambda: torch.device("meta")]
+)
 def test_modes_come_back_after_an_error(manager):
     with pytest.raises(KeyError), manager():
         assert modes() != INITIAL
@@ -152,7 +154,9 @@ def test_set_grad_enabled_as_manager():
 
 FACTORIES = {
     **dict.fromkeys(("zeros", "ones", "empty", "rand", "randn"), ([2],)),
-    **dict.fromkeys(("arange", "eye", "randperm", "bartlett_window", "blackman_window", "hamming_window", "hann_window", "kaiser_window"), (4,)),
+    **dict.fromkeys(
+        ("arange", "eye", "randperm", "bartlett_window", "blackman_window", "hamming_window", "hann_window", "kaiser_window"), (4,)
+    ),
     **dict.fromkeys(("tensor", "as_tensor", "asarray"), ([1.0, 2.0],)),
     **dict.fromkeys(("tril_indices", "triu_indices"), (2, 3)),
     **dict.fromkeys(("linspace", "logspace"), (0.0, 1.0, 3)),

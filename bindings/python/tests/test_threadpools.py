@@ -90,7 +90,9 @@ def test_without_threadpoolctl():
 def test_other_packages_of_that_name(tmp_path, version):
     (tmp_path / "threadpoolctl.py").write_text(version)
     for imports in BOTH:
-        assert python(f"{imports}; print(threadpoolctl.__file__)", PYTHONPATH=f"{tmp_path}:{PACKAGE}") == [str(tmp_path / "threadpoolctl.py")]
+        assert python(f"{imports}; print(threadpoolctl.__file__)", PYTHONPATH=f"{tmp_path}:{PACKAGE}") == [
+            str(tmp_path / "threadpoolctl.py")
+        ]
 
 
 @pytest.mark.parametrize("inside", [False, True])

@@ -85,7 +85,15 @@ def test_products_in_parts(dtype, m, k, n):
 @pytest.mark.parametrize("dtype", DTYPES, ids=str)
 @pytest.mark.parametrize("layouts", itertools.product(LAYOUTS, LAYOUTS), ids="-".join)
 def test_products_of_every_layout(dtype, layouts):
-    for batch, m, k, n in ((1, 20, 40, 33), (3, 33, 70, 18), (2, 64, 32, 64), (5, 9, 600, 9), (2, 16, 0, 16), (0, 16, 32, 16), (2, 32, 64, 0)):
+    for batch, m, k, n in (
+        (1, 20, 40, 33),
+        (3, 33, 70, 18),
+        (2, 64, 32, 64),
+        (5, 9, 600, 9),
+        (2, 16, 0, 16),
+        (0, 16, 32, 16),
+        (2, 32, 64, 0),
+    ):
         a, b = numbers(batch, m, k), numbers(batch, k, n)
         whole = torch.bmm(a, b).to(dtype)
         x, y = in_layout(a.to(dtype), layouts[0]), in_layout(b.to(dtype), layouts[1])
@@ -135,7 +143,9 @@ def test_convolutions(case, last):
     assert for_any_number_of_threads(lambda: convolve(x, w, b, groups=groups, **options)).equal(expected)
 
 
-@pytest.mark.parametrize("options", [{}, {"stride": 2, "padding": 1}, {"stride": 2, "padding": 1, "output_padding": 1, "groups": 2}], ids=str)
+@pytest.mark.parametrize(
+    "options", [{}, {"stride": 2, "padding": 1}, {"stride": 2, "padding": 1, "output_padding": 1, "groups": 2}], ids=str
+)
 def test_transposed_convolutions(options):
     x, w, b = numbers(2, 40, 7, 9), numbers(40, 20, 3, 3), numbers(20 * options.get("groups", 1))
     expected = F.conv_transpose2d(x.double(), w.double(), b.double(), **options).to(torch.bfloat16)

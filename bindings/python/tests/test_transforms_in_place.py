@@ -1,4 +1,5 @@
-"""In-place writes through views and to their bases inside nested transforms: random programs, whose derivatives are those of reverse mode."""
+"""In-place writes through views and to their bases inside nested transforms: random programs, whose derivatives are those of reverse
+mode."""
 
 import random
 
@@ -24,7 +25,11 @@ VIEWS = (
         lambda r, x: r.unsqueeze(0),
         lambda r, x: r[..., 0],
     ),
-    *(lambda r, x: r.mT if r.dim() == 2 else r.narrow(0, 0, 1), lambda r, x: r.diagonal() if r.dim() == 2 else r[:2], lambda r, x: r * x[1]),
+    *(
+        lambda r, x: r.mT if r.dim() == 2 else r.narrow(0, 0, 1),
+        lambda r, x: r.diagonal() if r.dim() == 2 else r[:2],
+        lambda r, x: r * x[1],
+    ),
 )
 WRITES = (
     *(
@@ -61,7 +66,8 @@ def program(seed):
     """Returns a function of X: tensors, views and writes, in an order that depends on the seed."""
     rng = random.Random(seed)
     steps = [
-        (rng.choice(VIEWS), rng.random(), True) if rng.random() < 0.4 else (rng.choice(WRITES), rng.random(), False) for _ in range(rng.randint(2, 6))
+        (rng.choice(VIEWS), rng.random(), True) if rng.random() < 0.4 else (rng.choice(WRITES), rng.random(), False)
+        for _ in range(rng.randint(2, 6))
     ]
     begin = rng.choice(BEGUN)
 
@@ -179,7 +185,9 @@ def test_views_of_tangents_are_written_for_any_mapped_dimension(dim):
     assert torch.equal(vmap(jacfwd(doubled), in_dims=dim)(x)[0], jacfwd(doubled)(ONES))
 
 
-@pytest.mark.parametrize("write", [lambda v: v.sin_(), lambda v: v.tanh_(), lambda v: v.masked_fill_(v > 0.2, 3), lambda v: v.mul_(v.clone())])
+@pytest.mark.parametrize(
+    "write", [lambda v: v.sin_(), lambda v: v.tanh_(), lambda v: v.masked_fill_(v > 0.2, 3), lambda v: v.mul_(v.clone())]
+)
 def test_a_tangent_that_all_batch_elements_share_is_written_to_through_views(write):
     def f(x):
         write(x[0])

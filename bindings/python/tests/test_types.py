@@ -15,7 +15,9 @@ def check_types(folder, text, *options):
     pytest.importorskip("mypy")
     script = folder / "script.py"
     script.write_text("import libtensor as torch\nimport libtensor.nn.functional as F\n" + text)
-    found = subprocess.run([sys.executable, "-m", "mypy", "--no-error-summary", *options, str(script)], capture_output=True, text=True, cwd=folder)
+    found = subprocess.run(
+        [sys.executable, "-m", "mypy", "--no-error-summary", *options, str(script)], capture_output=True, text=True, cwd=folder
+    )
     assert found.returncode == 0, found.stdout + found.stderr
 
 

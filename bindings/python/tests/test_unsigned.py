@@ -397,7 +397,10 @@ def test_searches_are_exact(dtype, other, right):
         expected = [sum(side(w, v) for w in theirs) for v in sorted(ours)]
         assert torch.searchsorted(kept, values, right=right).tolist() == expected == torch.bucketize(values, kept, right=right).tolist()
         assert [torch.searchsorted(kept, v, right=right).item() for v in values] == expected
-        assert torch.searchsorted(kept.flip(0), values, right=right, sorter=torch.arange(len(kept)).flip(0), out_int32=True).tolist() == expected
+        assert (
+            torch.searchsorted(kept.flip(0), values, right=right, sorter=torch.arange(len(kept)).flip(0), out_int32=True).tolist()
+            == expected
+        )
         assert torch.searchsorted(kept, values, out=torch.empty(0, dtype=torch.int64), right=right).tolist() == expected
 
 
@@ -734,7 +737,10 @@ def test_random_numbers(dtype):
     torch.manual_seed(0)
     x = torch.randint(0, 10, (5,), dtype=dtype)
     assert x.dtype is dtype and x.tolist() == recorded[dtype.name]
-    for n, draw in ((1000, lambda: torch.zeros(1000, dtype=dtype).random_()), (1000, lambda: torch.zeros(1000, dtype=dtype).random_(0, None))):
+    for n, draw in (
+        (1000, lambda: torch.zeros(1000, dtype=dtype).random_()),
+        (1000, lambda: torch.zeros(1000, dtype=dtype).random_(0, None)),
+    ):
         drawn = draw().double()
         assert drawn.max() > 0.9 * 2 ** bits(dtype) and drawn.min() < 0.1 * 2 ** bits(dtype) and drawn.unique().numel() > n // 2
     assert torch.randperm(100, dtype=dtype).sort().values.tolist() == list(range(100))

@@ -193,7 +193,9 @@ def test_second_derivatives():
     outer = grad(lambda w: vmap(lambda x: (grad(lambda y: (y * w).sin().sum())(x) ** 2).sum())(V).sum())
     step = 1e-6
     g = lambda w: vmap(lambda x: (grad(lambda y: (y * w).sin().sum())(x) ** 2).sum())(V).sum()  # noqa: E731
-    assert torch.allclose(outer(W), torch.stack([(g(W + step * e) - g(W - step * e)) / (2 * step) for e in torch.eye(4, dtype=W.dtype)]), atol=1e-6)
+    assert torch.allclose(
+        outer(W), torch.stack([(g(W + step * e) - g(W - step * e)) / (2 * step) for e in torch.eye(4, dtype=W.dtype)]), atol=1e-6
+    )
 
 
 def test_vectors_through_one_graph():
@@ -259,7 +261,11 @@ REJECTED = [
     (lambda: vmap(lambda x: x[x > 1])(X), RuntimeError, "indexing with a boolean mask"),
     (lambda: vmap(lambda x: torch.unique(x))(X), RuntimeError, "dynamic shape"),
     (lambda: vmap(lambda x: 1)(X), ValueError, "must only return Tensors, got type <class 'int'>"),
-    (lambda: vmap(lambda x: x, in_dims=3)(V), ValueError, "Got in_dim=3 .* dimensionality 2 so expected in_dim to satisfy -2 <= in_dim < 2"),
+    (
+        lambda: vmap(lambda x: x, in_dims=3)(V),
+        ValueError,
+        "Got in_dim=3 .* dimensionality 2 so expected in_dim to satisfy -2 <= in_dim < 2",
+    ),
     (lambda: vmap(lambda x: x, in_dims=(0, 1))(V), ValueError, "in_dims is not compatible"),
     (lambda: vmap(lambda x, y: x)(V, V.mT), ValueError, r"same size in the mapped dimension, got sizes \[3, 4\]"),
     (lambda: vmap(lambda x: x, in_dims=None)(V), ValueError, "expected `in_dims` to be int or a"),
@@ -303,10 +309,18 @@ REJECTED = [
         NotImplementedError,
         "vmap is not implemented for quantized tensors",
     ),
-    (lambda: vmap(lambda x: x.as_strided((2,), (1000,)))(X), RuntimeError, "outside of a batch element.*This is not supported inside of vmap"),
+    (
+        lambda: vmap(lambda x: x.as_strided((2,), (1000,)))(X),
+        RuntimeError,
+        "outside of a batch element.*This is not supported inside of vmap",
+    ),
     (lambda: vmap(lambda x: x)(X.to_sparse()), (RuntimeError, NotImplementedError), "sparse"),
     (lambda: vmap(lambda x: x)(V.rename("N", "C")), (RuntimeError, NotImplementedError), "named"),
-    (lambda: vmap(lambda x: x)(torch.quantize_per_tensor(V.float(), 0.1, 0, torch.qint8)), (RuntimeError, NotImplementedError), "quantized"),
+    (
+        lambda: vmap(lambda x: x)(torch.quantize_per_tensor(V.float(), 0.1, 0, torch.qint8)),
+        (RuntimeError, NotImplementedError),
+        "quantized",
+    ),
     (lambda: vmap(lambda x: x.to_sparse())(X), (RuntimeError, NotImplementedError), "sparse"),
     (lambda: vmap(lambda x: x.view(3))(V), RuntimeError, "shape '?\\[3\\]"),
     (lambda: vmap(lambda x: x.transpose(0, 2))(X), IndexError, r"\[-2, 1\], but got 2"),
@@ -531,7 +545,9 @@ def test_it_prints():
 
 def test_metadata_are_those_of_an_example():
     seen = []
-    vmap(lambda t: seen.append((t.shape, t.stride(), t.is_contiguous(), t.dtype, t.device.type, t.numel())) or t, in_dims=1)(torch.zeros(2, 3, 4))
+    vmap(lambda t: seen.append((t.shape, t.stride(), t.is_contiguous(), t.dtype, t.device.type, t.numel())) or t, in_dims=1)(
+        torch.zeros(2, 3, 4)
+    )
     assert seen == [((2, 4), (12, 1), False, torch.float32, "cpu", 8)]
 
 
@@ -578,6 +594,11 @@ def test_results_beside_written_arguments_for_no_batch_elements():
     for n in (0, 2):
         got = vmap(normalize)(torch.zeros(n, 3, dtype=torch.float64), torch.ones(n, 3, dtype=torch.float64))
         assert [r.shape for r in got] == [(n, 2, 3, 5), (n, 0), (n, 0)] and got[0].dtype == torch.float64
-        assert vmap(lambda v: torch.batch_norm(x, None, None, v, v, False, 0.1, 1e-5, False))(torch.ones(n, 3).double()).shape == (n, 2, 3, 5)
+        assert vmap(lambda v: torch.batch_norm(x, None, None, v, v, False, 0.1, 1e-5, False))(torch.ones(n, 3).double()).shape == (
+            n,
+            2,
+            3,
+            5,
+        )
         given = torch.zeros(n, 4)
         assert vmap(add)(given).data_ptr() == given.data_ptr() and given.tolist() == [[1.0] * 4] * n

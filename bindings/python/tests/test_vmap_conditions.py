@@ -1,4 +1,5 @@
-"""torch.cond inside vmap with a condition that differs between batch elements: results and derivatives are those of a loop over the batch."""
+"""torch.cond inside vmap with a condition that differs between batch elements: results and derivatives are those of a loop over the
+batch."""
 
 import pytest
 
@@ -44,7 +45,9 @@ def total(tree):
 
 TRANSFORMS = {
     "values": lambda over, f: over(lambda x: tensors(f(x)))(X),
-    "dimension 1": lambda over, f: func.vmap(lambda x: tensors(f(x)), in_dims=1)(X.T) if over is func.vmap else over(lambda x: tensors(f(x)))(X),
+    "dimension 1": lambda over, f: func.vmap(lambda x: tensors(f(x)), in_dims=1)(X.T)
+    if over is func.vmap
+    else over(lambda x: tensors(f(x)))(X),
     "vmap of grad": lambda over, f: over(func.grad(lambda x: total(f(x))))(X),
     "grad of vmap": lambda over, f: func.grad(lambda x: total(over(lambda x: tensors(f(x)))(x)))(X),
     "jvp of vmap": lambda over, f: func.jvp(over(lambda x: tensors(f(x))), (X,), (X + 1,)),
@@ -83,7 +86,11 @@ BUFFER = torch.zeros(3, dtype=torch.float64)
         (lambda x: x.mul_(2), lambda x: x - 1, r"true_fn writes to a tensor of shape \[3\]"),
         (lambda x: x * 2, lambda x: x.view(-1).zero_(), r"false_fn writes to a tensor of shape \[3\]"),
         (lambda x: x * 2, lambda x: BUFFER.add_(1) * x, r"false_fn writes to a tensor of shape \[3\]"),
-        (lambda x: x * 2, lambda x: x.float(), r"true_fn returned shape \[3\] and dtype torch.float64, false_fn shape \[3\] and dtype torch.float32"),
+        (
+            lambda x: x * 2,
+            lambda x: x.float(),
+            r"true_fn returned shape \[3\] and dtype torch.float64, false_fn shape \[3\] and dtype torch.float32",
+        ),
         (lambda x: x * 2, lambda x: x.sum(), r"false_fn shape \[\] and dtype torch.float64"),
         (lambda x: (x, 1), lambda x: (x, 2), "true_fn returned 1, false_fn 2"),
         (lambda x: (x, x), lambda x: x, "different structures"),
@@ -95,7 +102,9 @@ def test_functions_that_differ_or_write_are_errors(true_fn, false_fn, text):
 
 
 def test_conditions_have_one_element():
-    with pytest.raises(RuntimeError, match=r"torch.cond: Expected pred to be bool or single-element tensor, but got a tensor of shape \[3\]"):
+    with pytest.raises(
+        RuntimeError, match=r"torch.cond: Expected pred to be bool or single-element tensor, but got a tensor of shape \[3\]"
+    ):
         func.vmap(lambda x: torch.cond(x > 0, torch.sin, torch.cos, (x,)))(X)
 
 

@@ -31,7 +31,10 @@ CASES = {
     "pinv of a tensor's rank": (lambda x: torch.linalg.pinv(x, rtol=torch.tensor(0.5, dtype=D)), numbers(3, 4, 4)),
     "pinverse": (lambda x: torch.pinverse(x, 0.5), numbers(3, 4, 4)),
     "det": (torch.linalg.det, numbers(3, 3, 3)),
-    "det of a matrix of rank 2": (lambda x: 1 + torch.linalg.det(x), torch.diag_embed(torch.tensor([[1.0, 2.0, 0.0], [1.0, 0.0, 2.0]], dtype=D))),
+    "det of a matrix of rank 2": (
+        lambda x: 1 + torch.linalg.det(x),
+        torch.diag_embed(torch.tensor([[1.0, 2.0, 0.0], [1.0, 0.0, 2.0]], dtype=D)),
+    ),
     "slogdet": (lambda x: torch.linalg.slogdet(x)[1], numbers(3, 3, 3)),
     "matrix_exp": (torch.matrix_exp, numbers(3, 3, 3)),
     "cholesky_solve": (lambda x: torch.cholesky_solve(x, torch.linalg.cholesky(x @ x.mT + SPD)), numbers(3, 3, 3)),
@@ -46,13 +49,19 @@ CASES = {
     "embedding": (lambda x: F.embedding(ROWS, x), numbers(3, 4, 2)),
     "embedding_bag": (lambda x: F.embedding_bag(ROWS, x, torch.tensor([0, 2])), numbers(3, 4, 2)),
     "embedding_bag(max)": (lambda x: F.embedding_bag(ROWS, x, torch.tensor([0, 2]), mode="max"), numbers(3, 4, 2)),
-    "weights of embedding_bag": (lambda x: F.embedding_bag(ROWS, WEIGHT, torch.tensor([0, 2]), per_sample_weights=x, mode="sum"), numbers(3, 4)),
+    "weights of embedding_bag": (
+        lambda x: F.embedding_bag(ROWS, WEIGHT, torch.tensor([0, 2]), per_sample_weights=x, mode="sum"),
+        numbers(3, 4),
+    ),
     "binary_cross_entropy": (lambda x: F.binary_cross_entropy(x / 2, torch.ones(4, dtype=D)), numbers(3, 4)),
     "cross_entropy": (lambda x: F.cross_entropy(x, torch.tensor([0, 1])), numbers(3, 2, 4)),
     "linear_cross_entropy": (lambda x: F.linear_cross_entropy(x, WEIGHT, torch.tensor([0, 1])), numbers(3, 2, 4)),
     "scaled_dot_product_attention": (lambda x: F.scaled_dot_product_attention(x, x, x), numbers(3, 2, 5, 4)),
     "interpolate": (lambda x: F.interpolate(x, scale_factor=2, mode="bicubic"), numbers(3, 1, 1, 3, 3)),
-    "grid_sample": (lambda x: F.grid_sample(x, x[:, 0, :, :2, None].expand(-1, -1, 2, 2) - 0.5, align_corners=False), numbers(3, 1, 1, 3, 3)),
+    "grid_sample": (
+        lambda x: F.grid_sample(x, x[:, 0, :, :2, None].expand(-1, -1, 2, 2) - 0.5, align_corners=False),
+        numbers(3, 1, 1, 3, 3),
+    ),
     "lstm": (lambda x: torch.lstm(x, [STATE, STATE], GATES, True, 1, 0.0, False, False, False)[0], numbers(3, 4, 2, 3)),
     "fractional_max_pool2d": (
         lambda x: F.fractional_max_pool2d(x, 2, 2, _random_samples=torch.full((1, 1, 2), 0.3, dtype=D)),
@@ -87,7 +96,9 @@ def test_each_example_by_itself(name):
     along = (want * direction).flatten(1).sum(1)
     assert torch.allclose(vmap(lambda v, t: jvp(loss, (v,), (t,))[1])(x, direction), along)
     assert torch.allclose(jvp(vmap(loss), (x,), (direction,))[1], along)
-    assert torch.allclose(vmap(twice)(x, direction), torch.stack([twice(v, t) for v, t in zip(x, direction, strict=True)]), rtol=1e-5, atol=1e-7)
+    assert torch.allclose(
+        vmap(twice)(x, direction), torch.stack([twice(v, t) for v, t in zip(x, direction, strict=True)]), rtol=1e-5, atol=1e-7
+    )
 
 
 def test_reflected_borders():
@@ -138,7 +149,9 @@ def test_ctc_loss_with_lengths_in_tensors():
             return F.ctc_loss(logs, targets, steps, labels, reduction=reduction)
 
         assert torch.allclose(vmap(f)(logs), torch.stack([f(row) for row in logs]))
-        assert torch.allclose(vmap(grad(lambda x, f=f: f(x).sum()))(logs), torch.stack([grad(lambda x, f=f: f(x).sum())(row) for row in logs]))
+        assert torch.allclose(
+            vmap(grad(lambda x, f=f: f(x).sum()))(logs), torch.stack([grad(lambda x, f=f: f(x).sum())(row) for row in logs])
+        )
         mapped = torch.stack([steps, steps - 1, steps - 2])
         assert torch.allclose(vmap(f)(logs, mapped), torch.stack([f(row, n) for row, n in zip(logs, mapped, strict=True)]))
 

@@ -134,7 +134,8 @@ def test_numbers_count_less_at_every_level(name, dtype):
     assert made.dtype == dtype
     expected = NUMBERS if name == "inside of another" else NUMBERS[0]
     assert torch.equal(
-        made.double(), expected.unsqueeze(-1).expand(made.shape) if name != "numbers of the outer one" else expected[:, None, None].expand(2, 2, 3)
+        made.double(),
+        expected.unsqueeze(-1).expand(made.shape) if name != "numbers of the outer one" else expected[:, None, None].expand(2, 2, 3),
     )
 
 

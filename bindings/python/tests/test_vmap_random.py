@@ -76,7 +76,9 @@ def test_the_same_numbers_are_drawn_once(name):
 
 
 @pytest.mark.parametrize("dim", [0, 1, 2, -1])
-@pytest.mark.parametrize("like", [torch.rand_like, torch.randn_like, lambda x: torch.randint_like(x, 10), lambda x: x.clone().exponential_()])
+@pytest.mark.parametrize(
+    "like", [torch.rand_like, torch.randn_like, lambda x: torch.randint_like(x, 10), lambda x: x.clone().exponential_()]
+)
 def test_memory_is_filled_in_its_order(like, dim):
     x = torch.zeros(3, 4, 2)
     got = drawn(lambda: vmap(like, in_dims=dim, randomness="different")(x))
@@ -85,7 +87,12 @@ def test_memory_is_filled_in_its_order(like, dim):
 
 @pytest.mark.parametrize("randomness", ["same", "different"])
 def test_nothing_is_drawn_for_no_batch_elements(randomness):
-    for each, sizes in ((lambda x: torch.rand(3), (0, 3)), (torch.rand_like, (0, 2)), (F.dropout, (0, 2)), (lambda x: x.clone().normal_(), (0, 2))):
+    for each, sizes in (
+        (lambda x: torch.rand(3), (0, 3)),
+        (torch.rand_like, (0, 2)),
+        (F.dropout, (0, 2)),
+        (lambda x: x.clone().normal_(), (0, 2)),
+    ):
         assert vmap(each, randomness=randomness)(torch.zeros(0, 2)).shape == sizes
     assert vmap(lambda x: torch.rand(3, device="meta"), randomness=randomness)(torch.zeros(0, 2, device="meta")).device.type == "meta"
 

@@ -65,7 +65,12 @@ def test_geometry_in_place_leaves_the_argument_of_vmap():
 
 
 def test_as_strided():
-    for x in (torch.rand(5, 2, 3), torch.rand(3, 2, 5).movedim(-1, 0).mT, torch.rand(2, 5, 2, 3)[1], torch.rand(5, 2, 4, 3, 7)[:, :, 2, :, 1]):
+    for x in (
+        torch.rand(5, 2, 3),
+        torch.rand(3, 2, 5).movedim(-1, 0).mT,
+        torch.rand(2, 5, 2, 3)[1],
+        torch.rand(5, 2, 4, 3, 7)[:, :, 2, :, 1],
+    ):
         s, t = x.stride()[1:]
         at = x.storage_offset()
         for sizes, strides, offset, same in (

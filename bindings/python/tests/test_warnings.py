@@ -135,7 +135,12 @@ QUIET = {
     "losses of batch elements": lambda: [torch.vmap(getattr(F, name), (1, None))(ones(3, 2), ones(3)) for name in LOSSES],
     "empty out": lambda: torch.add(ones(3), 1, out=torch.empty(0)),
     "out that fits": lambda: torch.add(ones(2), 1, out=two()),
-    "out of a factory": lambda: (torch.zeros(3, out=two()), torch.randn(3, out=two()), torch.eye(3, out=two()), torch.linspace(0, 1, 3, out=two())),
+    "out of a factory": lambda: (
+        torch.zeros(3, out=two()),
+        torch.randn(3, out=two()),
+        torch.eye(3, out=two()),
+        torch.linspace(0, 1, 3, out=two()),
+    ),
     "std of two": lambda: ones(2).std(),
     "std of one, uncorrected": lambda: ones(1).std(correction=0),
     "std of one, biased": lambda: ones(1).var(unbiased=False),
@@ -298,7 +303,9 @@ def test_a_handler_may_call_the_library(monkeypatch):
 
 
 def run(program, *options, **environment):
-    ran = subprocess.run([sys.executable, *options, "-c", program], capture_output=True, text=True, env={**os.environ, **environment}, timeout=120)
+    ran = subprocess.run(
+        [sys.executable, *options, "-c", program], capture_output=True, text=True, env={**os.environ, **environment}, timeout=120
+    )
     assert ran.returncode == 0, ran.stderr
     return ran.stderr
 

@@ -80,7 +80,11 @@ def test_meta_tensors_and_out():
         ("_weight_int4pack_mm_for_cpu", (torch.ones(1, 32), torch.ones(16, 15).byte(), 32, torch.ones(1, 16, 2)), "16 columns"),
         ("_weight_int4pack_mm_for_cpu", (torch.ones(1, 32), torch.ones(16, 16).byte(), 32, torch.ones(16, 2)), r"\[1, 16, 2\]"),
         ("_weight_int4pack_mm_for_cpu", (torch.ones(1, 48), torch.ones(16, 24).byte(), 32, torch.ones(2, 16, 2)), "K:48, qGroupSize:32"),
-        ("_weight_int4pack_mm_for_cpu", (torch.ones(1, 32).double(), torch.ones(16, 16).byte(), 32, torch.ones(1, 16, 2).double()), "16-bit float"),
+        (
+            "_weight_int4pack_mm_for_cpu",
+            (torch.ones(1, 32).double(), torch.ones(16, 16).byte(), 32, torch.ones(1, 16, 2).double()),
+            "16-bit float",
+        ),
     ],
 )
 def test_wrong_arguments(name, args, fact):

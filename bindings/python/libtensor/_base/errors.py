@@ -14,7 +14,8 @@ if TYPE_CHECKING:
 
 
 class ForkedError(RuntimeError):
-    """A forked child used an object that it does not inherit from its parent, such as a tensor with a grad_fn, or was forked inside a callback."""
+    """A forked child used an object that it does not inherit from its parent, such as a tensor with a grad_fn, or was forked inside a
+    callback."""
 
 
 ForkedError.__module__ = "libtensor"

@@ -112,7 +112,9 @@ def check_interpreter():
     try:
         os.confstr("CS_GNU_LIBC_VERSION")
     except (OSError, ValueError):
-        raise ImportError("libtensor requires glibc, but this Python is built for musl (Alpine Linux): use an image such as python:3-slim") from None
+        raise ImportError(
+            "libtensor requires glibc, but this Python is built for musl (Alpine Linux): use an image such as python:3-slim"
+        ) from None
 
 
 def load():

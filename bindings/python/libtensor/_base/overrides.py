@@ -189,7 +189,9 @@ def note_read(name, tensor):
 class Mode:
     """A context manager whose __torch_function__ receives every call of a function or method while it is active."""
 
-    receives_all = False  # whether it receives functions that are no operators, such as those behind attributes, and the operators of control flow
+    receives_all = (
+        False  # whether it receives functions that are no operators, such as those behind attributes, and the operators of control flow
+    )
     is_observer = False  # whether it only records calls, and those of exported programs by other means
 
     def __enter__(self) -> Any:

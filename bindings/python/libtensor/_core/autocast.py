@@ -14,7 +14,10 @@ from .._base.warnings import warn
 
 switch, enabled_for = function("_switch_autocast", "set_autocast_enabled"), function("_autocast_enabled", "is_autocast_enabled")
 set_dtype, dtype_for = function("_set_autocast_dtype", "set_autocast_dtype"), function("_autocast_dtype", "get_autocast_dtype")
-switch_cache, caches = function("_switch_autocast_cache", "set_autocast_cache_enabled"), function("_autocast_caches", "is_autocast_cache_enabled")
+switch_cache, caches = (
+    function("_switch_autocast_cache", "set_autocast_cache_enabled"),
+    function("_autocast_caches", "is_autocast_cache_enabled"),
+)
 increment, decrement = function("_enter_autocast", "autocast_increment_nesting"), function("_leave_autocast", "autocast_decrement_nesting")
 clear_cache = function("_clear_autocast_cache", "clear_autocast_cache")
 count = function("_count_for_autocast", "device_count")
@@ -39,7 +42,8 @@ def checked(device_type):
     kind = device_type.partition(":")[0]
     if kind not in SERVED + OTHERS + UNSUPPORTED:
         raise RuntimeError(
-            "Expected one of cpu, cuda, ipu, xpu, mkldnn, opengl, opencl, ideep, hip, ve, fpga, maia, xla, lazy, vulkan, mps, meta, hpu, mtia, "
+            "Expected one of cpu, cuda, ipu, xpu, mkldnn, opengl, opencl, ideep, hip, ve, fpga, maia, xla, lazy, vulkan, mps, meta, hpu, "
+            "mtia, "
             f"privateuseone device type at start of device string: {device_type}"
         )
     return kind
@@ -137,28 +141,34 @@ def superseded(name, instead, result):
 
 SUPERSEDED = [
     superseded("is_autocast_cpu_enabled()", "is_autocast_enabled('cpu')", lambda: is_autocast_enabled("cpu")),
-    superseded("set_autocast_cpu_enabled(enabled)", "set_autocast_enabled('cpu', enabled)", lambda enabled: set_autocast_enabled("cpu", enabled)),
+    superseded(
+        "set_autocast_cpu_enabled(enabled)", "set_autocast_enabled('cpu', enabled)", lambda enabled: set_autocast_enabled("cpu", enabled)
+    ),
 ]
 for _kind, _name in (("cpu", "cpu"), ("cuda", "gpu"), ("ipu", "ipu"), ("xla", "xla")):
     SUPERSEDED += [
         superseded(f"get_autocast_{_name}_dtype()", f"get_autocast_dtype('{_kind}')", functools.partial(get_autocast_dtype, _kind)),
-        superseded(f"set_autocast_{_name}_dtype(dtype)", f"set_autocast_dtype('{_kind}', dtype)", functools.partial(set_autocast_dtype, _kind)),
+        superseded(
+            f"set_autocast_{_name}_dtype(dtype)", f"set_autocast_dtype('{_kind}', dtype)", functools.partial(set_autocast_dtype, _kind)
+        ),
     ]
 for _kind in ("ipu", "xla"):
     SUPERSEDED += [
         superseded(f"is_autocast_{_kind}_enabled()", f"is_autocast_enabled('{_kind}')", functools.partial(is_autocast_enabled, _kind)),
         superseded(
-            f"set_autocast_{_kind}_enabled(enabled)", f"set_autocast_enabled('{_kind}', enabled)", functools.partial(set_autocast_enabled, _kind)
+            f"set_autocast_{_kind}_enabled(enabled)",
+            f"set_autocast_enabled('{_kind}', enabled)",
+            functools.partial(set_autocast_enabled, _kind),
         ),
     ]
 
 
 class autocast:
-    """A context manager and decorator under which operators on devices of a type choose the dtype that they run in: matrix products, convolutions,
-    linear layers and attention convert their floating-point arguments to `dtype` (float16 or bfloat16; by default get_autocast_dtype), losses
-    and other operators whose results would be inaccurate convert them to float32. Arguments of float64 keep their dtype, and so do those of
-    calls that write to an argument. Converted copies of float32 parameters are kept until the outermost context ends, unless `cache_enabled` is
-    False. Contexts nest; enabled=False ends autocast within one.
+    """A context manager and decorator under which operators on devices of a type choose the dtype that they run in: matrix products,
+    convolutions, linear layers and attention convert their floating-point arguments to `dtype` (float16 or bfloat16; by default
+    get_autocast_dtype), losses and other operators whose results would be inaccurate convert them to float32. Arguments of float64 keep
+    their dtype, and so do those of calls that write to an argument. Converted copies of float32 parameters are kept until the outermost
+    context ends, unless `cache_enabled` is False. Contexts nest; enabled=False ends autocast within one.
 
     >>> weight = torch.ones(2, 2, requires_grad=True)
     >>> with torch.autocast("cpu"):

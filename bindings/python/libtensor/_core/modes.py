@@ -171,7 +171,9 @@ def set_deterministic_debug_mode(debug_mode):
     """Sets use_deterministic_algorithms by a number or name: 0 "default", 1 "warn", 2 "error"."""
     level = LEVELS.index(debug_mode) if debug_mode in LEVELS else debug_mode
     if level not in (0, 1, 2):
-        raise RuntimeError(f"set_deterministic_debug_mode(): debug_mode must be one of 0, 1, 2, {', '.join(LEVELS)}, but got {debug_mode!r}")
+        raise RuntimeError(
+            f"set_deterministic_debug_mode(): debug_mode must be one of 0, 1, 2, {', '.join(LEVELS)}, but got {debug_mode!r}"
+        )
     settings["deterministic"] = level
 
 

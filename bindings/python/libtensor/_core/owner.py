@@ -108,9 +108,8 @@ def untyped(value, dtype):
 class Generator(Owner):
     """A generator of pseudorandom numbers for tensors on `device`. Random operators accept it as `generator`.
 
-    `engine` is the algorithm: "mt19937" (the default on the CPU), which generates the same numbers as PyTorch on the CPU, or "philox" (the default
-    and only one on CUDA devices), whose numbers are determined by the seed, the offset and the index of the element.
-    """
+    `engine` is the algorithm: "mt19937" (the default on the CPU), which generates the same numbers as PyTorch on the CPU, or "philox" (the
+    default and only one on CUDA devices), whose numbers are determined by the seed, the offset and the index of the element."""
 
     __slots__ = ("__weakref__",)
 

@@ -67,6 +67,8 @@ def named(tensor, names, function):
     if isinstance(names, str):
         raise TypeError(f"{function}(): argument 'names' must be a list with a name for each dimension, not the str '{names}'")
     if any(name is ... or isinstance(name, str) and name == "..." for name in names):
-        raise RuntimeError(f"{function}(): an ellipsis in names is only supported for existing tensors; use None for a dimension without a name")
+        raise RuntimeError(
+            f"{function}(): an ellipsis in names is only supported for existing tensors; use None for a dimension without a name"
+        )
     with in_name_of(function):
         return tensor.rename_(*names)

@@ -55,7 +55,9 @@ def element(tensor):
 def warn_of_history(tensor):
     """Warns if a tensor that requires grad is converted to a Python number, which has no gradient."""
     if tensor.requires_grad:
-        warn_once("float: no gradient goes through the number that is made of a tensor with requires_grad; detach() it first, or call item()")
+        warn_once(
+            "float: no gradient goes through the number that is made of a tensor with requires_grad; detach() it first, or call item()"
+        )
 
 
 def real_element(tensor):
@@ -119,8 +121,9 @@ class Tensor(_direct.TensorBase):
         _extra_dispatch_keys=None,
         storage_size=None,
     ):
-        """Returns an instance of a class with `__torch_dispatch__` that has a shape and a dtype, and whose elements are not initialized: the class
-        receives the operators of all calls with it, and keeps the values elsewhere. Unlike in PyTorch the memory of the elements is allocated."""
+        """Returns an instance of a class with `__torch_dispatch__` that has a shape and a dtype, and whose elements are not initialized:
+        the class receives the operators of all calls with it, and keeps the values elsewhere. Unlike in PyTorch the memory of the elements
+        is allocated."""
         root = sys.modules[__name__.partition(".")[0]]
         if getattr(cls, "__torch_dispatch__", None) is None:
             raise RuntimeError(f"{cls.__name__} must define __torch_dispatch__")
@@ -314,7 +317,9 @@ class Tensor(_direct.TensorBase):
 
     def __index__(self):
         if self.numel() != 1 or self.is_floating_point() or self.is_complex():
-            raise TypeError(f"only integer tensors of a single element can be converted to an index, not one of {self.dtype} and {list(self.shape)}")
+            raise TypeError(
+                f"only integer tensors of a single element can be converted to an index, not one of {self.dtype} and {list(self.shape)}"
+            )
         return int(self.item())
 
     def __int__(self):

@@ -22,7 +22,16 @@ ARRAYS: dict[int, Any] = {INTS: c_int64, FLOATS: c_double, BOOLS: c_bool}
 
 
 class Content(ctypes.Union):
-    _fields_ = [("p", c_void_p), ("i", c_int64), ("u", c_uint64), ("f", c_double), ("b", c_bool), ("c", c_double * 2), ("e", c_int32), ("d", Device)]
+    _fields_ = [
+        ("p", c_void_p),
+        ("i", c_int64),
+        ("u", c_uint64),
+        ("f", c_double),
+        ("b", c_bool),
+        ("c", c_double * 2),
+        ("e", c_int32),
+        ("d", Device),
+    ]
 
 
 class Value(ctypes.Structure):

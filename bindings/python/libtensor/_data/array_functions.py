@@ -30,7 +30,27 @@ WIDE = {float32: float64, complex64: complex128}
 
 # Parameters that are arrays, which may be lists of numbers.
 ARRAYS = frozenset(
-    ["a", "b", "x", "y", "v", "m", "q", "x1", "x2", "ar", "arr", "ary", "array", "condition", "element", "test_elements", "weights", "val", "z"]
+    [
+        "a",
+        "b",
+        "x",
+        "y",
+        "v",
+        "m",
+        "q",
+        "x1",
+        "x2",
+        "ar",
+        "arr",
+        "ary",
+        "array",
+        "condition",
+        "element",
+        "test_elements",
+        "weights",
+        "val",
+        "z",
+    ]
 )
 
 
@@ -49,7 +69,9 @@ def as_arrays(*values):
     first = next((value for value in arrays if isinstance(value, Tensor)), None)
     if first is None:
         raise NotThere("no operand is a tensor, and out= is not an array that NumPy can write to")
-    return [create.tensor(x, dtype=_f.result_type(first, x), device=first.device) if isinstance(x, (int, float, complex)) else x for x in arrays]
+    return [
+        create.tensor(x, dtype=_f.result_type(first, x), device=first.device) if isinstance(x, (int, float, complex)) else x for x in arrays
+    ]
 
 
 def row(function, parameters, **always):
@@ -219,7 +241,8 @@ def triangle(function):
 def split(ary, indices_or_sections, axis=0):
     if isinstance(indices_or_sections, int) and ary.size(axis) % indices_or_sections:
         raise ValueError(
-            f"numpy.split: {ary.size(axis)} elements along axis {axis} cannot be split into {indices_or_sections} equal parts; use array_split"
+            f"numpy.split: {ary.size(axis)} elements along axis {axis} cannot be split into {indices_or_sections} equal parts; use "
+            "array_split"
         )
     return array_split(ary, indices_or_sections, axis)
 
@@ -508,7 +531,10 @@ FUNCTIONS = {
     "linalg.svdvals": row(gen_linalg.svdvals, "x:A"),
     "linalg.qr": qr,
     # Fourier transforms
-    **{f"fft.{kind}": row(getattr(gen_fft, kind), "a:input n axis:dim norm out") for kind in ("fft", "ifft", "rfft", "irfft", "hfft", "ihfft")},
+    **{
+        f"fft.{kind}": row(getattr(gen_fft, kind), "a:input n axis:dim norm out")
+        for kind in ("fft", "ifft", "rfft", "irfft", "hfft", "ihfft")
+    },
     **{
         f"fft.{kind}": row(getattr(gen_fft, kind), "a:input s axes:dim norm out")
         for kind in ("fft2", "ifft2", "rfft2", "irfft2", "fftn", "ifftn", "rfftn", "irfftn")
@@ -517,8 +543,22 @@ FUNCTIONS = {
 }
 
 # ufuncs whose libtensor function has another name
-NAMES = {"absolute": "abs", "fabs": "abs", "conjugate": "conj_physical", "rint": "round", "power": "pow", "degrees": "rad2deg", "radians": "deg2rad"}
-NAMES |= {"invert": "bitwise_not", "left_shift": "bitwise_left_shift", "right_shift": "bitwise_right_shift", "equal": "eq", "not_equal": "ne"}
+NAMES = {
+    "absolute": "abs",
+    "fabs": "abs",
+    "conjugate": "conj_physical",
+    "rint": "round",
+    "power": "pow",
+    "degrees": "rad2deg",
+    "radians": "deg2rad",
+}
+NAMES |= {
+    "invert": "bitwise_not",
+    "left_shift": "bitwise_left_shift",
+    "right_shift": "bitwise_right_shift",
+    "equal": "eq",
+    "not_equal": "ne",
+}
 SAME = """
 add subtract multiply divide floor_divide remainder fmod float_power matmul negative positive square sqrt reciprocal exp exp2 expm1 log
 log2 log10 log1p logaddexp logaddexp2 sin cos tan arcsin arccos arctan arctan2 sinh cosh tanh arcsinh arccosh arctanh hypot deg2rad
@@ -554,7 +594,14 @@ TENSORS = frozenset(
         "ldexp",
     ]
 )
-SUMS: dict[str, Any] = {"add": _f.sum, "multiply": prod, "maximum": _f.amax, "minimum": _f.amin, "logical_and": _f.all, "logical_or": _f.any}
+SUMS: dict[str, Any] = {
+    "add": _f.sum,
+    "multiply": prod,
+    "maximum": _f.amax,
+    "minimum": _f.amin,
+    "logical_and": _f.all,
+    "logical_or": _f.any,
+}
 RUNNING: dict[str, Any] = {
     "add": _f.cumsum,
     "multiply": _f.cumprod,
@@ -615,7 +662,9 @@ METHODS: dict[str, Any] = {"__call__": elements, "reduce": reduce, "accumulate":
 
 
 # Functions that do not accept axis 0 of a tensor without dimensions; all others do.
-STRICT = frozenset(("sort", "argsort", "flip", "swapaxes", "moveaxis", "roll", "median", "linalg.norm", "linalg.vector_norm", "take_along_axis"))
+STRICT = frozenset(
+    ("sort", "argsort", "flip", "swapaxes", "moveaxis", "roll", "median", "linalg.norm", "linalg.vector_norm", "take_along_axis")
+)
 OF_RESULT = frozenset(("expand_dims", "stack"))  # axes refer to the result
 
 

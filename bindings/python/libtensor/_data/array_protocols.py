@@ -174,7 +174,9 @@ def array_function(tensor, function, types, args, kwargs):
     if lent.error is not None:
         module = function.__module__
         return stand_in(f"{module}.{name}", lent, lambda table: table.function(f"{module}.{name}"), args, kwargs)
-    if not lent.owners:  # numpy.zeros(2, like=tensor), or tensors inside objects that lend() does not search, which NumPy converts to arrays
+    if (
+        not lent.owners
+    ):  # numpy.zeros(2, like=tensor), or tensors inside objects that lend() does not search, which NumPy converts to arrays
         function = getattr(function, "_implementation", function)
     result = lent.taken(function(*arrays, **named))
     written((*args[:1], *map(kwargs.get, ("dst", "a", "arr"))) if name in WRITE else kwargs.get("out"))

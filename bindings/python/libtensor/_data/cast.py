@@ -10,7 +10,8 @@ from .._gen import gen_functions as _f
 
 SIGNATURES = (
     "(torch.dtype dtype, bool non_blocking=False, bool copy=False, *, torch.memory_format memory_format=None)",
-    "(torch.device device=None, torch.dtype dtype=None, bool non_blocking=False, bool copy=False, *, torch.memory_format memory_format=None)",
+    "(torch.device device=None, torch.dtype dtype=None, bool non_blocking=False, bool copy=False, *, torch.memory_format "
+    "memory_format=None)",
     "(Tensor tensor, bool non_blocking=False, bool copy=False, *, torch.memory_format memory_format=None)",
 )
 # The names of the positional arguments, by the first one.
@@ -23,8 +24,8 @@ NAMES = {"dtype", "device", "tensor", "non_blocking", "copy", "memory_format"}
 def to(self, *args, **kwargs):
     """Returns the tensor with another dtype or device, or with those of another tensor; `self` if nothing changes.
 
-    to(dtype), to(device, dtype=None) and to(other) accept `non_blocking`, `copy` and `memory_format`. `copy=True` returns a copy in any case.
-    `non_blocking` copies between page-locked memory and CUDA devices asynchronously.
+    to(dtype), to(device, dtype=None) and to(other) accept `non_blocking`, `copy` and `memory_format`. `copy=True` returns a copy in any
+    case. `non_blocking` copies between page-locked memory and CUDA devices asynchronously.
 
     >>> torch.tensor([1, 2]).to(torch.float32)
     tensor([1., 2.])
@@ -61,7 +62,9 @@ def losses(dtype):
         return "Elements other than 0 become True."
     if dtype.is_complex:
         return "Real numbers become the real part."
-    return ("" if dtype.is_floating_point else "Fractions are truncated, and integers out of range wrap around. ") + "Imaginary parts are discarded."
+    return (
+        "" if dtype.is_floating_point else "Fractions are truncated, and integers out of range wrap around. "
+    ) + "Imaginary parts are discarded."
 
 
 def cast(name, dtype):

@@ -51,7 +51,8 @@ def norm_except_dim(v, pow=2, dim=0):
         return v.norm(pow)
     if not -max(v.dim(), 1) <= dim < max(v.dim(), 1):
         raise IndexError(
-            f"norm_except_dim: Dimension out of range (expected to be in range of [{-max(v.dim(), 1)}, {max(v.dim(), 1) - 1}], but got {dim})"
+            f"norm_except_dim: Dimension out of range (expected to be in range of [{-max(v.dim(), 1)}, {max(v.dim(), 1) - 1}], but got "
+            f"{dim})"
         )
     return v.norm(pow, [i for i in range(v.dim()) if i != dim % v.dim()], True) if v.dim() > 1 else v.abs()
 

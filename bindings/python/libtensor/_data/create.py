@@ -151,8 +151,9 @@ def scalar_tensor(s, *, dtype=None, layout=None, device=None, pin_memory=False, 
 def frombuffer(buffer, *, dtype, count=-1, offset=0, requires_grad=False):
     """Returns a one-dimensional tensor that shares the memory of an object with the buffer protocol.
 
-    It has `count` elements (-1: all) from byte `offset` on, and keeps the object alive. The tensor of a read-only buffer is read-only. Raises
-    ValueError for empty buffers, an `offset` or `count` beyond the buffer, and a number of bytes that is not a multiple of the element size.
+    It has `count` elements (-1: all) from byte `offset` on, and keeps the object alive. The tensor of a read-only buffer is read-only.
+    Raises ValueError for empty buffers, an `offset` or `count` beyond the buffer, and a number of bytes that is not a multiple of the
+    element size.
 
     >>> torch.frombuffer(bytearray(b"abcd"), dtype=torch.uint8, offset=2)
     tensor([ 99, 100], dtype=torch.uint8)
@@ -163,16 +164,22 @@ def frombuffer(buffer, *, dtype, count=-1, offset=0, requires_grad=False):
     try:
         view = _interop.Buffer(buffer)
     except TypeError:
-        raise ValueError(f"frombuffer(): argument 'buffer' must support the buffer protocol, which {type(buffer).__name__} does not") from None
+        raise ValueError(
+            f"frombuffer(): argument 'buffer' must support the buffer protocol, which {type(buffer).__name__} does not"
+        ) from None
     try:
         if view.nbytes == 0 or count == 0:
             raise ValueError(f"both buffer length ({view.nbytes}) and count ({count}) must not be 0")
         if not 0 <= offset < view.nbytes:
-            raise ValueError(f"offset ({offset} bytes) must be non-negative and no greater than buffer length ({view.nbytes} bytes) minus 1")
+            raise ValueError(
+                f"offset ({offset} bytes) must be non-negative and no greater than buffer length ({view.nbytes} bytes) minus 1"
+            )
         left = view.nbytes - offset
         if count < 0:
             if left % dtype.itemsize:
-                raise ValueError(f"buffer length ({left} bytes) after offset ({offset} bytes) must be a multiple of element size ({dtype.itemsize})")
+                raise ValueError(
+                    f"buffer length ({left} bytes) after offset ({offset} bytes) must be a multiple of element size ({dtype.itemsize})"
+                )
             count = left // dtype.itemsize
         elif count * dtype.itemsize > left:
             raise ValueError(
@@ -191,7 +198,9 @@ LEGACY = {
     for name in ("Double", "Float", "Half", "BFloat16", "Long", "Int", "Short", "Char", "Byte", "Bool", "ComplexDouble", "ComplexFloat")
 }
 # Dtypes whose legacy name exists as a string only.
-NAMED = {name: d for name, d in _dtypes.SCALAR_TYPES.items() if name not in LEGACY and d not in _dtypes.QUANTIZED and d is not _dtypes.bcomplex32}
+NAMED = {
+    name: d for name, d in _dtypes.SCALAR_TYPES.items() if name not in LEGACY and d not in _dtypes.QUANTIZED and d is not _dtypes.bcomplex32
+}
 
 
 def legacy(wanted, args, device=None):
@@ -200,7 +209,9 @@ def legacy(wanted, args, device=None):
     if all(isinstance(a, int) and not isinstance(a, bool) for a in args):
         return _f.empty(args or (0,), dtype=dtype, device=device)
     if len(args) != 1:
-        raise TypeError(f"Tensor(): expected sizes, or one sequence, tensor or storage, but got {', '.join(type(a).__name__ for a in args)}")
+        raise TypeError(
+            f"Tensor(): expected sizes, or one sequence, tensor or storage, but got {', '.join(type(a).__name__ for a in args)}"
+        )
     data = args[0]
     if isinstance(data, Size):
         return _f.empty(data, dtype=dtype, device=device)
@@ -224,7 +235,9 @@ class Legacy(type):
     def __call__(cls, *args, device=None):
         device = device or cls.device
         if cls.device and _device.device(device).type != cls.device:
-            raise TypeError(f"legacy constructor expects device type: {cls.device} but device type: {_device.device(device).type} was passed")
+            raise TypeError(
+                f"legacy constructor expects device type: {cls.device} but device type: {_device.device(device).type} was passed"
+            )
         if len(args) == 1 and (isinstance(args[0], Tensor) or is_storage(args[0])) and args[0].is_cuda is not (cls.device == "cuda"):
             raise TypeError(f"expected a {type(args[0]).__name__} on {cls.device or 'cpu'}, but got one on {args[0].device}")
         return legacy(cls.dtype, args, device)
@@ -251,7 +264,11 @@ def legacy_class(name, device=None):
 
 def type_name(value):
     if value.is_quantized:
-        return "torch.quantized." + {"quint8": "QUInt8", "qint8": "QInt8", "qint32": "QInt32"}[str(value.dtype).removeprefix("torch.")] + "Tensor"
+        return (
+            "torch.quantized."
+            + {"quint8": "QUInt8", "qint8": "QInt8", "qint32": "QInt32"}[str(value.dtype).removeprefix("torch.")]
+            + "Tensor"
+        )
     parts = "" if value.layout is _dtypes.strided else "sparse." if value.layout is _dtypes.sparse_coo else f"{value.layout.name}."
     cuda = "cuda." if value.is_cuda else ""
     return f"torch.{cuda}{parts}{next(n for n, d in (LEGACY | NAMED).items() if d is value.dtype)}Tensor"
@@ -283,7 +300,9 @@ def set_default_tensor_type(t):
     """Sets the default dtype and device from a legacy class or its name, such as torch.DoubleTensor or torch.cuda.FloatTensor."""
     warn_once("set_default_tensor_type: deprecated, as in PyTorch; use set_default_dtype() and set_default_device()")
     if isinstance(t, _dtypes.dtype):
-        raise TypeError(f"set_default_tensor_type(): invalid type object: expected a legacy class or its name, not {t}; use set_default_dtype({t})")
+        raise TypeError(
+            f"set_default_tensor_type(): invalid type object: expected a legacy class or its name, not {t}; use set_default_dtype({t})"
+        )
     dtype, device = type_named(t) if isinstance(t, str) else (t.dtype, t.device or "cpu")
     _f.set_default_dtype(dtype)
     if "cuda" in (device, _device.default().type):

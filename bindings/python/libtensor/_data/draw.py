@@ -257,13 +257,21 @@ def draw_grid(page, y, part):
     outer, total = [*first_places(part.sizes[:-2], PANELS)], math.prod(part.sizes[:-2])
     rows = ends(part.sizes[-2], ALONG) if len(part.sizes) > 1 else [0]
     columns = ends(part.sizes[-1], ALONG) if part.sizes else [0]
-    inner = [(*([r] if len(part.sizes) > 1 else []), *([c] if part.sizes else [])) for r in rows for c in columns if r is not None and c is not None]
+    inner = [
+        (*([r] if len(part.sizes) > 1 else []), *([c] if part.sizes else []))
+        for r in rows
+        for c in columns
+        if r is not None and c is not None
+    ]
     places = [(*first, *rest) for first in outer for rest in inner]
     texts = dict(zip(places, part.shown(places), strict=True))
     widest = max(len(str(part.cell(place))) for place in places)
     wide = max([46, *(len(text) * GLYPH + 12 for text in texts.values()), (widest + 1) * 6.2 + 10])
     high = HIGH + 10
-    dims = [f"dim {i}" + (f" ({name})" if name else "") + f": stride {s}" for i, (s, name) in enumerate(zip(part.strides, part.names, strict=True))]
+    dims = [
+        f"dim {i}" + (f" ({name})" if name else "") + f": stride {s}"
+        for i, (s, name) in enumerate(zip(part.strides, part.names, strict=True))
+    ]
     for words in dims[:-2]:
         page.text(LEFT, y + 10, words, "faint")
         y += 15
@@ -321,16 +329,16 @@ def about(tensor, label):
 def draw(*tensors, labels=None):
     """Draws how tensors are stored in memory: the elements of each storage, and which of them belong to each tensor.
 
-    Each storage is a row of cells with the index and the value of an element. The cells that belong to a tensor have its color; arrows show its
-    offset and strides. Below, each tensor is a matrix, whose elements show the index of their cell. Large tensors are abbreviated in the
-    middle. Tensors that share a storage and have the same element size are drawn over one storage. Sparse tensors are drawn as their indices and
-    values.
+    Each storage is a row of cells with the index and the value of an element. The cells that belong to a tensor have its color; arrows show
+    its offset and strides. Below, each tensor is a matrix, whose elements show the index of their cell. Large tensors are abbreviated in
+    the middle. Tensors that share a storage and have the same element size are drawn over one storage. Sparse tensors are drawn as their
+    indices and values.
 
-    `labels` is a list with the name of each tensor, by default "tensor 0", "tensor 1" and so on. No tensors, too many tensors, and a wrong number
-    of labels raise ValueError.
+    `labels` is a list with the name of each tensor, by default "tensor 0", "tensor 1" and so on. No tensors, too many tensors, and a wrong
+    number of labels raise ValueError.
 
-    Returns a `Drawing`: an SVG image for light and dark pages. Notebooks display it, `str(drawing)` returns its text, and `drawing.save(path)`
-    writes it to a file.
+    Returns a `Drawing`: an SVG image for light and dark pages. Notebooks display it, `str(drawing)` returns its text, and
+    `drawing.save(path)` writes it to a file.
 
     >>> x = torch.arange(6).reshape(2, 3)
     >>> "stride 3" in str(torch.draw(x, x.t()[1:]))

@@ -20,7 +20,11 @@ if TYPE_CHECKING:
 
 FROM_TYPESTR = {text: dtype for dtype, text in _dtypes.TYPESTRS.items()}
 KINDS = (
-    {"?": "b"} | dict.fromkeys("bhilqn", "i") | dict.fromkeys("BHILQN", "u") | dict.fromkeys(("e", "f", "d"), "f") | dict.fromkeys(("Zf", "Zd"), "c")
+    {"?": "b"}
+    | dict.fromkeys("bhilqn", "i")
+    | dict.fromkeys("BHILQN", "u")
+    | dict.fromkeys(("e", "f", "d"), "f")
+    | dict.fromkeys(("Zf", "Zd"), "c")
 )
 
 
@@ -121,7 +125,11 @@ INTERFACE = (
     ("typestr", lambda v: isinstance(v, str), "a str such as '<f4'"),
     ("shape", lambda v: is_integers(v) and all(n.__index__() >= 0 for n in v), "a tuple of ints that are not negative"),
     ("strides", lambda v: v is None or is_integers(v), "a tuple of ints, or None"),
-    ("data", lambda v: isinstance(v, tuple) and len(v) == 2 and is_integers(v[:1]), "a tuple of an address, an int, and whether it is read-only"),
+    (
+        "data",
+        lambda v: isinstance(v, tuple) and len(v) == 2 and is_integers(v[:1]),
+        "a tuple of an address, an int, and whether it is read-only",
+    ),
 )
 
 
@@ -176,8 +184,12 @@ def from_interface(data, name="__array_interface__", device="cpu"):
                 "use array.byteswap().view(array.dtype.newbyteorder()), or tensor(array), which copies"
             )
         if text == "|O":
-            raise TypeError("can't convert an array of Python objects (type '|O'); convert it with astype(), or pass its tolist() to tensor()")
-        raise TypeError(f"can't convert an array of type '{text}'. The only supported types are: {', '.join(d.name for d in _dtypes.TYPESTRS)}.")
+            raise TypeError(
+                "can't convert an array of Python objects (type '|O'); convert it with astype(), or pass its tolist() to tensor()"
+            )
+        raise TypeError(
+            f"can't convert an array of type '{text}'. The only supported types are: {', '.join(d.name for d in _dtypes.TYPESTRS)}."
+        )
     alignment = dtype.itemsize // 2 if dtype.is_complex else dtype.itemsize
     if device == "cpu" and 0 not in size and (address % alignment or any(s < 0 or s % dtype.itemsize for s in stride or ())):
         import numpy
@@ -186,7 +198,8 @@ def from_interface(data, name="__array_interface__", device="cpu"):
     if stride is not None:
         if any(s < 0 or s % dtype.itemsize for s in stride):
             raise ValueError(
-                f"{name} of {type(data).__name__}: strides {stride} must be multiples of {dtype.itemsize}, and not negative; copy the elements"
+                f"{name} of {type(data).__name__}: strides {stride} must be multiples of {dtype.itemsize}, and not negative; copy the "
+                "elements"
             )
         span = sum((n - 1) * s for n, s in zip(size, stride, strict=True)) + dtype.itemsize
         stride = tuple(s // dtype.itemsize for s in stride)
@@ -202,7 +215,9 @@ def reachable(tensor, what):
     if tensor.layout is not _dtypes.strided:
         raise TypeError(f"can't convert {tensor.layout} layout tensor to {what}. Use Tensor.to_dense() first.")
     if tensor.device.type != "cpu":
-        raise TypeError(f"can't convert {tensor.device} device type tensor to {what}. Use Tensor.cpu() to copy the tensor to host memory first.")
+        raise TypeError(
+            f"can't convert {tensor.device} device type tensor to {what}. Use Tensor.cpu() to copy the tensor to host memory first."
+        )
     if tensor.dtype not in _dtypes.TYPESTRS:
         convert = "dequantize() the tensor" if tensor.is_quantized else "convert the tensor to another dtype"
         name = tensor.dtype.name.capitalize() if tensor.dtype in _dtypes.FLOAT8 else tensor.dtype.name
@@ -332,7 +347,9 @@ def no_buffer(tensor, flags):
     if tensor.requires_grad:
         raise BufferError("a tensor that requires grad cannot be exported as a buffer; export its detach()")
     if tensor.is_conj() or tensor.is_neg():
-        raise BufferError("Can't export tensors with the conjugate or the negative bit set; resolve_conj() and resolve_neg() compute the elements")
+        raise BufferError(
+            "Can't export tensors with the conjugate or the negative bit set; resolve_conj() and resolve_neg() compute the elements"
+        )
     if _f.lend(tensor)[2] and flags & WRITABLE:
         raise BufferError("the tensor is read-only, but a writable buffer was requested; clone() it")
     raise BufferError(

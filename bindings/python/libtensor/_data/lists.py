@@ -35,7 +35,8 @@ fused_sgd_ = _functions.fused_sgd_
 
 
 def public(name: str) -> Callable[..., Any]:
-    """Returns the function of an operator on lists, such as `foreach_add_`, that programs call: it returns a tuple, or the list that it writes to."""
+    """Returns the function of an operator on lists, such as `foreach_add_`, that programs call: it returns a tuple, or the list that it
+    writes to."""
     operator = getattr(_functions, name)
     if name.startswith("fused_"):
 
@@ -62,7 +63,8 @@ def public(name: str) -> Callable[..., Any]:
 
 
 def _foreach_powsum(self: Any, ord: float = 2, dtype: _dtype | None = None) -> tuple[Tensor, ...]:
-    """Returns for each tensor of a list the sum of the powers of absolute values: `sum(abs(x) ** ord)`, computed and returned in `dtype`."""
+    """Returns for each tensor of a list the sum of the powers of absolute values: `sum(abs(x) ** ord)`, computed and returned in
+    `dtype`."""
     if not self:
         raise RuntimeError("_foreach_powsum: Tensor list must have at least one tensor.")
     return tuple(_powsum(item, ord, dtype) for item in self)

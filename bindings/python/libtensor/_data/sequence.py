@@ -75,7 +75,8 @@ def of_array(value, first):
 
 
 def of_scalar(value):
-    """Returns the dtype of a NumPy scalar, its Python number and, if C can convert other instances of its class, the Python class for them."""
+    """Returns the dtype of a NumPy scalar, its Python number and, if C can convert other instances of its class, the Python class for
+    them."""
     dtype, base = SCALARS[type(value)]
     return (dtype, base(value), base) if base is not complex or isinstance(value, complex) else (dtype, base(value))
 

@@ -17,7 +17,16 @@ def _indices(data, device):
 
 
 def sparse_coo_tensor(
-    indices=None, values=None, size=None, *, dtype=None, device=None, pin_memory=False, requires_grad=False, check_invariants=None, is_coalesced=None
+    indices=None,
+    values=None,
+    size=None,
+    *,
+    dtype=None,
+    device=None,
+    pin_memory=False,
+    requires_grad=False,
+    check_invariants=None,
+    is_coalesced=None,
 ):
     """Returns a sparse COO tensor from `indices`, with a column for each entry, and `values`, with a row for each; from `size` alone, one
     without entries.

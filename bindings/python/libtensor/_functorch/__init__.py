@@ -1,6 +1,5 @@
-"""The package of PyTorch that defines its function transforms, for programs that import from it. Its modules are loaded when they are first asked
-for.
-"""
+"""The package of PyTorch that defines its function transforms, for programs that import from it. Its modules are loaded when they are first
+asked for."""
 
 from importlib import import_module
 from types import ModuleType

@@ -10,7 +10,9 @@ from ..func import grad, grad_and_value, vmap
 __all__ = ["chunk_vmap", "grad", "grad_and_value", "vmap"]
 
 
-def chunk_vmap(func: Callable[..., Any], in_dims: Any = 0, out_dims: Any = 0, randomness: str = "error", chunks: int = 2) -> Callable[..., Any]:
+def chunk_vmap(
+    func: Callable[..., Any], in_dims: Any = 0, out_dims: Any = 0, randomness: str = "error", chunks: int = 2
+) -> Callable[..., Any]:
     """Returns vmap of a function that computes the batch elements in at most `chunks` chunks, as `torch.chunk` divides them."""
 
     @wraps(func)

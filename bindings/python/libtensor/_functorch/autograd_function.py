@@ -36,8 +36,8 @@ class CtxWithSavedTensors:
 def reductify_leaf(
     grad_input: Tensor | None, grad_input_bdim: int | None, input_bdim: int | None, batch_size: int, target_shape_without_bdim: Any = None
 ) -> Tensor | None:
-    """Returns the gradient of an argument with the batch dimension of the argument: the sum over the batch if the argument is not batched. With a
-    target shape the gradient is also summed to that shape."""
+    """Returns the gradient of an argument with the batch dimension of the argument: the sum over the batch if the argument is not batched.
+    With a target shape the gradient is also summed to that shape."""
     if grad_input is None or grad_input_bdim is None and input_bdim is None:
         return grad_input
     if input_bdim is None:

@@ -9,7 +9,13 @@ from typing import Any
 from ..func import functional_call, stack_module_state
 from ..nn import Module
 
-__all__ = ["FunctionalModule", "FunctionalModuleWithBuffers", "combine_state_for_ensemble", "functional_init", "functional_init_with_buffers"]
+__all__ = [
+    "FunctionalModule",
+    "FunctionalModuleWithBuffers",
+    "combine_state_for_ensemble",
+    "functional_init",
+    "functional_init_with_buffers",
+]
 __all__ += ["make_functional", "make_functional_with_buffers"]
 
 
@@ -103,8 +109,8 @@ def combine_state_for_ensemble(models: Sequence[Module]) -> tuple[FunctionalModu
 
 
 def functional_init(model_class: type[Module], ensemble_shape: tuple[int, ...] = (), device: Any = "cpu") -> Any:
-    """Returns a function that makes modules of a class without buffers, and returns their parameters, stacked if `ensemble_shape` is not empty, a
-    function `f(params, args)`, and the names of the parameters."""
+    """Returns a function that makes modules of a class without buffers, and returns their parameters, stacked if `ensemble_shape` is not
+    empty, a function `f(params, args)`, and the names of the parameters."""
 
     def make(*args: Any, **kwargs: Any) -> tuple[Any, ...]:
         params, buffers, function, names, _ = functional_init_with_buffers(model_class, ensemble_shape, device)(*args, **kwargs)
@@ -116,8 +122,8 @@ def functional_init(model_class: type[Module], ensemble_shape: tuple[int, ...] =
 
 
 def functional_init_with_buffers(model_class: type[Module], ensemble_shape: tuple[int, ...] = (), device: Any = "cpu") -> Any:
-    """Returns a function that makes modules of a class, and returns their parameters and buffers, stacked if `ensemble_shape` is not empty, a
-    function `f(params, buffers, args)`, and the names of parameters and buffers."""
+    """Returns a function that makes modules of a class, and returns their parameters and buffers, stacked if `ensemble_shape` is not empty,
+    a function `f(params, buffers, args)`, and the names of parameters and buffers."""
     if len(ensemble_shape) > 1:
         raise ValueError(f"functional_init: ensemble_shape has at most one element, but got {tuple(ensemble_shape)}")
 

@@ -16,8 +16,8 @@ __all__ = ["Tensor", "is_batchedtensor", "restore_vmap", "tree_flatten", "tree_u
 
 
 def restore_vmap(func: Callable[..., Any], in_dims: Any, batch_size: int, randomness: str) -> Callable[..., tuple[Any, Any]]:
-    """Returns a function that calls `func` with arguments that are batched along `in_dims`, and returns its results with all batch elements and
-    the structure of their batch dimensions, None for results that are not batched."""
+    """Returns a function that calls `func` with arguments that are batched along `in_dims`, and returns its results with all batch elements
+    and the structure of their batch dimensions, None for results that are not batched."""
 
     def batched(*args: Any, **kwargs: Any) -> tuple[Any, Any]:
         with Batch((batch_size, randomness)) as batch:
@@ -50,8 +50,8 @@ def _maybe_remove_batch_dim(name: str, batched_output: Any, vmap_level: int, bat
 
 
 def _process_batched_inputs(in_dims: Any, args: tuple[Any, ...], func: Callable[..., Any]) -> tuple[int, list[Any], list[Any], TreeSpec]:
-    """Returns the batch size, the batch dimension of each leaf of the arguments, the leaves, and their structure. Raises ValueError for dimensions
-    that do not fit."""
+    """Returns the batch size, the batch dimension of each leaf of the arguments, the leaves, and their structure. Raises ValueError for
+    dimensions that do not fit."""
     mapping = _vmap.Mapping(func, in_dims, 0, args)
     return mapping.size, mapping.dims, *tree_flatten(args)
 
@@ -68,7 +68,9 @@ def _unwrap_batched(batched_outputs: Any, out_dims: Any, vmap_level: int, batch_
     single = isinstance(batched_outputs, Tensor) and isinstance(out_dims, tuple) and len(out_dims) == 1
     dims = _broadcast_to_and_flatten(out_dims[0] if single else out_dims, spec)
     if dims is None:
-        raise ValueError(f"vmap({_get_name(func)}, ..., out_dims={out_dims})(<inputs>): out_dims is not compatible with the structure of `outputs`")
+        raise ValueError(
+            f"vmap({_get_name(func)}, ..., out_dims={out_dims})(<inputs>): out_dims is not compatible with the structure of `outputs`"
+        )
     name = _get_name(func)
     made = [_maybe_remove_batch_dim(name, t, vmap_level, batch_size, dim) for t, dim in zip(outputs, dims, strict=True)]
     return tree_unflatten(made, spec)

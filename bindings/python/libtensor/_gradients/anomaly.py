@@ -27,8 +27,8 @@ watching = watcher(watch)
 
 
 class set_detect_anomaly:
-    """Sets anomaly mode: backward() raises RuntimeError for NaN gradients, unless check_nan is False, and warns with the stack trace of the operation
-    whose gradient failed.
+    """Sets anomaly mode: backward() raises RuntimeError for NaN gradients, unless check_nan is False, and warns with the stack trace of the
+    operation whose gradient failed.
 
     Also a context manager, which restores the previous mode. Anomaly mode slows programs down.
     """
@@ -52,7 +52,8 @@ class detect_anomaly(set_detect_anomaly):
     def __init__(self, check_nan=True):
         self.check_nan = check_nan
         warnings.warn(
-            "Anomaly Detection has been enabled. This mode will increase the runtime and should only be enabled for debugging.", stacklevel=2
+            "Anomaly Detection has been enabled. This mode will increase the runtime and should only be enabled for debugging.",
+            stacklevel=2,
         )
 
     def __enter__(self):

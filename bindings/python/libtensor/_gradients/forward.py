@@ -95,7 +95,9 @@ def pushed(function, number, args):
         made = function(*own)
         outputs = made if isinstance(made, tuple) else (made,)
         if any(output is own[i] for output in outputs for i in tangents):
-            raise NotImplementedError("inside jvp: functions that write to their arguments are not implemented; return another tensor from forward")
+            raise NotImplementedError(
+                "inside jvp: functions that write to their arguments are not implemented; return another tensor from forward"
+            )
         live = [t for t in outputs if isinstance(t, Tensor) and t.requires_grad]
         slopes = products(live, [args[i] for i in tangents], list(tangents.values()), recorded)
     slopes = {id(t): slope for t, slope in zip(live, slopes, strict=True) if slope is not None}

@@ -103,9 +103,9 @@ class BackwardFunction(FunctionCtx, Node):
 class Function:
     """Base class of custom autograd operations, which are called by apply(*args).
 
-    A subclass defines the static methods forward(ctx, *args) and backward(ctx, *grads), or forward(*args), setup_context(ctx, inputs, output) and
-    backward. vmap requires setup_context, and the method vmap or generate_vmap_rule = True; forward-mode differentiation calls the method jvp if it
-    is defined, and otherwise differentiates backward.
+    A subclass defines the static methods forward(ctx, *args) and backward(ctx, *grads), or forward(*args), setup_context(ctx, inputs,
+    output) and backward. vmap requires setup_context, and the method vmap or generate_vmap_rule = True; forward-mode differentiation calls
+    the method jvp if it is defined, and otherwise differentiates backward.
 
     >>> class Cube(torch.autograd.Function):
     ...     @staticmethod
@@ -154,7 +154,8 @@ class Function:
     def _backward(cls):
         if cls.vjp is not Function.vjp and cls.backward is not Function.backward:
             raise RuntimeError(
-                f"Implementing both 'backward' and 'vjp' for a custom Function is not allowed: {cls.__name__} has both; implement one of them."
+                f"Implementing both 'backward' and 'vjp' for a custom Function is not allowed: {cls.__name__} has both; implement one of "
+                "them."
             )
         return cls.vjp if cls.vjp is not Function.vjp else cls.backward
 
@@ -165,8 +166,8 @@ class Function:
 
     @staticmethod
     def vmap(info, in_dims, *args):
-        """Returns the outputs for a whole batch and their batch dimensions. Batched arguments have their batch dimension at in_dims, None for
-        unbatched ones; `info` has batch_size and randomness."""
+        """Returns the outputs for a whole batch and their batch dimensions. Batched arguments have their batch dimension at in_dims, None
+        for unbatched ones; `info` has batch_size and randomness."""
         raise NotImplementedError(
             "To use autograd.Function with vmap, you must either override the vmap staticmethod or set generate_vmap_rule=True."
         )

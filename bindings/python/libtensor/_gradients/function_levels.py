@@ -37,7 +37,8 @@ def at_level(level, cls, args, kwargs, base, applied):
         return Pushed(cls, args, kwargs, level, base).results(applied)
     if cls.setup_context is base.setup_context:
         raise RuntimeError(
-            "In order to use an autograd.Function with functorch transforms (vmap, grad, jvp, jacrev, ...), it must override the setup_context "
+            "In order to use an autograd.Function with functorch transforms (vmap, grad, jvp, jacrev, ...), it must override the "
+            "setup_context "
             f"staticmethod, which {cls.__name__} does not"
         )
     if cls.generate_vmap_rule and cls.vmap is not base.vmap:
@@ -121,13 +122,16 @@ class Pushed:
             ctx, made = self.evaluated(applied)
         outputs = as_tuple(made)
         fills = ctx.materialize_grads
-        given = [_f.zeros_like(p) if t is None and fills and is_floating(p) else t for p, t in zip(self.primals, self.tangents, strict=True)]
+        given = [
+            _f.zeros_like(p) if t is None and fills and is_floating(p) else t for p, t in zip(self.primals, self.tangents, strict=True)
+        ]
         ctx._levelled = tuple(ctx.to_push or (ctx.saved_tensors if ctx._h else ctx.to_save))
         slopes = as_tuple(self.cls.jvp(ctx, *given))
         ctx._levelled, ctx.to_push = None, ()
         if len(slopes) != len(outputs):
             raise RuntimeError(
-                f"Function's jvp returned an invalid number of forward gradients (expected {len(outputs)} but got {len(slopes)}): {self.cls.__name__}"
+                f"Function's jvp returned an invalid number of forward gradients (expected {len(outputs)} but got {len(slopes)}): "
+                f"{self.cls.__name__}"
             )
         whole = tuple(map(self.dual, outputs, slopes))
         return whole if isinstance(made, tuple) else whole[0]
@@ -156,7 +160,9 @@ class Pushed:
         if written is not None:
             tangent = _f.jvp_tangent(written, self.level)
             if tangent is None:
-                raise NotImplementedError("inside jvp: a function wrote to an argument without a tangent; return another tensor from forward")
+                raise NotImplementedError(
+                    "inside jvp: a function wrote to an argument without a tangent; return another tensor from forward"
+                )
             if slope is not None and slope is not tangent:
                 tangent.copy_(slope)
             return written

@@ -120,7 +120,8 @@ class Tensor(Extended):  # type: ignore[no-redef]  # extends() returns the impor
         """Makes backward() also store the gradient of a non-leaf tensor in `grad`."""
         if evaluating.current is not None or _f.transform_level():
             raise RuntimeError(
-                "retain_grad: You are attempting to call Tensor.retain_grad() inside of a function being transformed by a functorch transform, "
+                "retain_grad: You are attempting to call Tensor.retain_grad() inside of a function being transformed by a functorch "
+                "transform, "
                 "which accumulates no gradients; return the tensor and differentiate with respect to it"
             )
         _f.retain_grad(self)
@@ -181,8 +182,8 @@ class Tensor(Extended):  # type: ignore[no-redef]  # extends() returns the impor
         those of `inputs`.
 
         `gradient` is the gradient with respect to this tensor; it defaults to 1 for tensors of one element, and is required for others.
-        `create_graph` adds the operations of the backward pass to the autograd graph. `retain_graph`, by default the value of `create_graph`, keeps
-        the saved tensors for another backward pass.
+        `create_graph` adds the operations of the backward pass to the autograd graph. `retain_graph`, by default the value of
+        `create_graph`, keeps the saved tensors for another backward pass.
 
         >>> x = torch.ones(2, requires_grad=True)
         >>> (x * x).sum().backward()
@@ -221,7 +222,9 @@ def run(choose, function, *args):
 def queue_callback(callback):
     """Calls `callback` without arguments at the end of the innermost backward pass of the thread."""
     if runs.callbacks is None:
-        raise RuntimeError("Final callbacks can only be installed during backward pass: call queue_callback() in a hook, on the thread that runs it")
+        raise RuntimeError(
+            "Final callbacks can only be installed during backward pass: call queue_callback() in a hook, on the thread that runs it"
+        )
     runs.callbacks = (*runs.callbacks, callback)
 
 
@@ -246,7 +249,8 @@ def in_batches(outputs, inputs, grad_outputs, retain_graph, **others):
     for i, (t, b) in enumerate(zip(outputs, batches, strict=True)):
         if b is not None and (len(sizes) > 1 or b.ndim == 0 or b.shape[1:] != t.shape):
             raise RuntimeError(
-                f"If `is_grads_batched=True`, we interpret the first dimension of each grad_output as the batch, the same for all: grad_outputs[{i}] "
+                "If `is_grads_batched=True`, we interpret the first dimension of each grad_output as the batch, the same for all: "
+                f"grad_outputs[{i}] "
                 f"has shape {tuple(b.shape)}, and outputs[{i}] {tuple(t.shape)}"
             )
     if not sizes:
@@ -268,20 +272,30 @@ def grad(
     is_grads_batched=False,
     materialize_grads=False,
 ):
-    """Returns the gradients of `outputs` with respect to `inputs` as a tuple. Both are tensors or graph edges (autograd.graph.get_gradient_edge).
+    """Returns the gradients of `outputs` with respect to `inputs` as a tuple. Both are tensors or graph edges
+    (autograd.graph.get_gradient_edge).
 
-    With `is_grads_batched` the first dimension of each of `grad_outputs`, and of each gradient, is a batch dimension. `only_inputs` is deprecated
-    and ignored.
+    With `is_grads_batched` the first dimension of each of `grad_outputs`, and of each gradient, is a batch dimension. `only_inputs` is
+    deprecated and ignored.
 
     >>> x = torch.tensor(3., requires_grad=True)
     >>> torch.autograd.grad(x * x, x)
     (tensor(6.),)
     """
     if not only_inputs:
-        warn("only_inputs argument is deprecated and is ignored now (defaults to True); backward() accumulates other gradients", FutureWarning)
+        warn(
+            "only_inputs argument is deprecated and is ignored now (defaults to True); backward() accumulates other gradients",
+            FutureWarning,
+        )
     if is_grads_batched:
         return in_batches(
-            outputs, inputs, grad_outputs, retain_graph, create_graph=create_graph, allow_unused=allow_unused, materialize_grads=materialize_grads
+            outputs,
+            inputs,
+            grad_outputs,
+            retain_graph,
+            create_graph=create_graph,
+            allow_unused=allow_unused,
+            materialize_grads=materialize_grads,
         )
     create_graph = switch(create_graph, "grad(): argument 'create_graph'")
     keep = create_graph if retain_graph is None else switch(retain_graph, "grad(): argument 'retain_graph'")

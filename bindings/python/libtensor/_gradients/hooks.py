@@ -127,8 +127,8 @@ def replacements(hook, olds, news):
 @extends(Tensor)
 class Tensor:
     def register_hook(self, hook):
-        """Registers a hook that is called with the gradient of the tensor, and returns a handle that removes it. A tensor that the hook returns
-        replaces the gradient.
+        """Registers a hook that is called with the gradient of the tensor, and returns a handle that removes it. A tensor that the hook
+        returns replaces the gradient.
 
         >>> x = torch.ones(2, requires_grad=True)
         >>> handle = x.register_hook(lambda grad: grad * 10)
@@ -162,8 +162,8 @@ class Tensor:
 @extends(Node)
 class Node:
     def register_hook(self, fn):
-        """Registers a hook `fn(grad_inputs, grad_outputs)` that is called after the node was executed, and returns a handle that removes it. A tuple
-        that it returns replaces grad_inputs."""
+        """Registers a hook `fn(grad_inputs, grad_outputs)` that is called after the node was executed, and returns a handle that removes
+        it. A tuple that it returns replaces grad_inputs."""
 
         def left(given, count):
             operands, results = tuple(given[:count]), tuple(given[count:])
@@ -172,8 +172,8 @@ class Node:
         return registered(_f.node_register_hook, self._h, left)
 
     def register_prehook(self, fn):
-        """Registers a hook `fn(grad_outputs)` that is called before the node is executed, and returns a handle that removes it. A tuple that it
-        returns replaces grad_outputs."""
+        """Registers a hook `fn(grad_outputs)` that is called before the node is executed, and returns a handle that removes it. A tuple
+        that it returns replaces grad_outputs."""
         return registered(_f.node_register_prehook, self._h, lambda given, _: replacements(fn, tuple(given), fn(tuple(given))))
 
 
@@ -188,8 +188,8 @@ hooks_state = HooksState()
 
 
 class saved_tensors_hooks:
-    """Returns a context manager in which operations save `pack_hook(tensor)` for backward instead of the tensor; `unpack_hook` converts it back when
-    it is needed.
+    """Returns a context manager in which operations save `pack_hook(tensor)` for backward instead of the tensor; `unpack_hook` converts it
+    back when it is needed.
 
     >>> x = torch.ones(2, requires_grad=True)
     >>> with torch.autograd.graph.saved_tensors_hooks(lambda t: t.numpy().copy(), torch.from_numpy):
@@ -237,8 +237,8 @@ def disable_saved_tensors_hooks(error_message):
 def register_multi_grad_hook(tensors, fn, *, mode="all"):
     """Registers a hook on several tensors, and returns a handle that removes it.
 
-    With mode="all" each backward pass calls `fn` with the gradients of all tensors, None for undefined ones, once they are computed. With mode="any"
-    it calls `fn` with the first gradient.
+    With mode="all" each backward pass calls `fn` with the gradients of all tensors, None for undefined ones, once they are computed. With
+    mode="any" it calls `fn` with the first gradient.
 
     >>> a, b = torch.ones(2, requires_grad=True), torch.ones(2, requires_grad=True)
     >>> handle = torch.autograd.graph.register_multi_grad_hook((a, b), lambda grads: print([grad is not None for grad in grads]))

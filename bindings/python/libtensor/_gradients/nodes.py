@@ -93,7 +93,9 @@ class SavedTensor:
     __slots__ = ("node", "argument", "place")
 
     def __init__(self, *_, **__):
-        raise RuntimeError("Trying to create a SavedTensor object from Python is forbidden: use attributes such as `_raw_saved_self` of a grad_fn")
+        raise RuntimeError(
+            "Trying to create a SavedTensor object from Python is forbidden: use attributes such as `_raw_saved_self` of a grad_fn"
+        )
 
     def unpack(self):
         """Returns the tensor, with its grad_fn."""

@@ -81,7 +81,8 @@ class Mapping:
         title = f"vmap({self.name}, in_dims={in_dims}, ...)(<inputs>)"
         if not isinstance(in_dims, (int, tuple)):
             raise ValueError(
-                f"{title}: expected `in_dims` to be int or a (potentially nested) tuple matching the structure of inputs, got: {type(in_dims)}."
+                f"{title}: expected `in_dims` to be int or a (potentially nested) tuple matching the structure of inputs, got: "
+                f"{type(in_dims)}."
             )
         if not args:
             raise ValueError(
@@ -101,7 +102,8 @@ class Mapping:
                 )
             if not -t.dim() <= d < t.dim():
                 raise ValueError(
-                    f"{title}: Got in_dim={d} for some input, but that input is a Tensor of dimensionality {t.dim()} so expected in_dim to satisfy "
+                    f"{title}: Got in_dim={d} for some input, but that input is a Tensor of dimensionality {t.dim()} so expected in_dim to "
+                    "satisfy "
                     f"-{t.dim()} <= in_dim < {t.dim()}."
                 )
             self.dims[i] = d % t.dim()
@@ -109,7 +111,9 @@ class Mapping:
         if not sizes:
             raise ValueError(f"{title}: Expected at least one Tensor to vmap over")
         if len(set(sizes)) > 1:
-            raise ValueError(f"vmap: Expected all tensors to have the same size in the mapped dimension, got sizes {sizes} for the mapped dimension")
+            raise ValueError(
+                f"vmap: Expected all tensors to have the same size in the mapped dimension, got sizes {sizes} for the mapped dimension"
+            )
         self.size = sizes[0]
 
     def results(self, given, size, randomness, kwargs):
@@ -127,7 +131,8 @@ class Mapping:
     def placed(self, output):
         if not all(d is None or isinstance(d, int) for d in leaves(self.out_dims)):
             raise ValueError(
-                f"vmap({self.name}, ..., out_dims={self.out_dims}): `out_dims` must be an int, None or a python collection of ints representing "
+                f"vmap({self.name}, ..., out_dims={self.out_dims}): `out_dims` must be an int, None or a python collection of ints "
+                "representing "
                 "where in the outputs the vmapped dimension should appear."
             )
         single = not isinstance(output, (tuple, list, deque, dict))

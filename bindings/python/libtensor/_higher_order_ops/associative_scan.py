@@ -8,8 +8,9 @@ __all__ = ["associative_scan"]
 
 @offered
 def associative_scan(combine_fn, xs, dim, reverse=False, combine_mode="pointwise"):
-    """Returns the cumulative results of combine_fn(a, b) along a dimension of the tensors in `xs`: the first element, the combination of the
-    first two, and so on; from the last with `reverse`. `combine_mode` is accepted. The function is called with slices, in log2(n) rounds.
+    """Returns the cumulative results of combine_fn(a, b) along a dimension of the tensors in `xs`: the first element, the combination of
+    the first two, and so on; from the last with `reverse`. `combine_mode` is accepted. The function is called with slices, in log2(n)
+    rounds.
 
     >>> from libtensor._higher_order_ops import associative_scan
     >>> associative_scan(lambda a, b: a + b, torch.arange(4), 0)

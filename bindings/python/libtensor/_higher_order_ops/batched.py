@@ -51,7 +51,8 @@ def call_branch(name, function, operands):
     written = mode.find_written()
     if written is not None:
         raise RuntimeError(
-            f"cond: inside vmap: {name} writes to a tensor of shape {list(written.shape)}, but the condition differs between batch elements, "
+            f"cond: inside vmap: {name} writes to a tensor of shape {list(written.shape)}, but the condition differs between batch "
+            "elements, "
             "so that both functions are called for all of them; return a new tensor instead"
         )
     return made

@@ -8,7 +8,8 @@ __all__ = ["map"]
 
 @offered
 def map(f, xs, *args):
-    """Returns the results of f(x, *args) for each slice x of `xs` along the first dimension, stacked. `xs` is a tensor or a tree of tensors.
+    """Returns the results of f(x, *args) for each slice x of `xs` along the first dimension, stacked. `xs` is a tensor or a tree of
+    tensors.
 
     >>> from libtensor._higher_order_ops.map import map
     >>> map(lambda x, y: x + y, torch.arange(3), torch.tensor(10))

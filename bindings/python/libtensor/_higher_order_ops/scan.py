@@ -8,7 +8,8 @@ __all__ = ["scan"]
 
 
 def list_slices(name, xs, dim=0):
-    """Returns the leaves of a tree of tensors, their structure and their size along `dim`. Raises ValueError if it is 0, or if sizes differ."""
+    """Returns the leaves of a tree of tensors, their structure and their size along `dim`. Raises ValueError if it is 0, or if sizes
+    differ."""
     leaves, spec = pytree.tree_flatten(xs)
     if not leaves or not all(isinstance(x, Tensor) and x.dim() for x in leaves):
         raise ValueError(f"{name}: xs must contain tensors of at least one dimension, and nothing else")

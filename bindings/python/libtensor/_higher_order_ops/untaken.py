@@ -53,8 +53,8 @@ def repeat(tree, count):
 
 
 def list_used(function, operands):
-    """Returns the tensors that require grad among those that function(*operands) uses. It is called on the device meta; a call that fails there, as
-    one that depends on elements does, uses all operands and what it has used before."""
+    """Returns the tensors that require grad among those that function(*operands) uses. It is called on the device meta; a call that fails
+    there, as one that depends on elements does, uses all operands and what it has used before."""
     modes, _state.modes = _state.modes, ()
     finder = UsedTensors()
     try:

@@ -34,9 +34,9 @@ def offered(function):
 def cond(pred, true_fn, false_fn, operands=()):
     """Returns true_fn(*operands) where `pred` is true, and otherwise false_fn(*operands).
 
-    If `pred` is a tensor, gradients of tensors that only the other function uses are 0. It is called with tensors on the device meta to find them.
-    Inside vmap, if `pred` differs between batch elements, both functions are called for all of them, and where() chooses the results: these must
-    be alike, and the functions must not write to tensors.
+    If `pred` is a tensor, gradients of tensors that only the other function uses are 0. It is called with tensors on the device meta to
+    find them. Inside vmap, if `pred` differs between batch elements, both functions are called for all of them, and where() chooses the
+    results: these must be alike, and the functions must not write to tensors.
 
     >>> torch.cond(torch.tensor(True), torch.sin, torch.cos, (torch.zeros(1),))
     tensor([0.])
@@ -49,7 +49,8 @@ def cond(pred, true_fn, false_fn, operands=()):
     if pred.numel() != 1:
         shape = list(pred.shape)
         raise RuntimeError(
-            f"torch.cond: Expected pred to be bool or single-element tensor, but got a tensor of shape {shape}; reduce it with all() or any()"
+            f"torch.cond: Expected pred to be bool or single-element tensor, but got a tensor of shape {shape}; reduce it with all() or "
+            "any()"
         )
     if is_transforming() and _f.vmap_level(pred):
         from .._higher_order_ops.batched import select_results

@@ -149,8 +149,13 @@ def _add_docstr(function: Any, text: str) -> Any:
     return function
 
 
-FALSE = "_jit_can_fuse_on_cpu _jit_can_fuse_on_gpu _jit_set_nvfuser_guard_mode _get_cudnn_enabled _get_cudnn_benchmark _is_view_replay_enabled"
-NONE = "_cuda_clearCublasWorkspaces _log_api_usage_metadata _set_worker_signal_handlers _remove_worker_pids _error_if_any_worker_fails _initExtension"
+FALSE = (
+    "_jit_can_fuse_on_cpu _jit_can_fuse_on_gpu _jit_set_nvfuser_guard_mode _get_cudnn_enabled _get_cudnn_benchmark _is_view_replay_enabled"
+)
+NONE = (
+    "_cuda_clearCublasWorkspaces _log_api_usage_metadata _set_worker_signal_handlers _remove_worker_pids _error_if_any_worker_fails "
+    "_initExtension"
+)
 GIVEN: dict[str, Any] = {
     **dict.fromkeys(FALSE.split(), _false),
     **dict.fromkeys(NONE.split(), _none),

@@ -10,7 +10,9 @@ GRAPHS, POOLS = "CUDA graphs are not supported; call the function", "pools of me
 declare_unsupported(NAMED, GRAPHS, "CUDAGraph graph make_graphed_callables graph_pool_handle")
 declare_unsupported(NAMED, POOLS, "MemPool MemPoolContext CUDAPluggableAllocator use_mem_pool change_current_allocator memory_snapshot")
 declare_unsupported(
-    NAMED, "measurements of the device are not supported; nvidia-smi shows them", "utilization temperature power_draw clock_rate memory_usage"
+    NAMED,
+    "measurements of the device are not supported; nvidia-smi shows them",
+    "utilization temperature power_draw clock_rate memory_usage",
 )
 declare_unsupported(NAMED, "the CUDA runtime is not exposed", "cudart current_blas_handle list_gpu_processes")
 del NAMED["__name__"]

@@ -52,7 +52,14 @@ def poisson_nll_loss(input: Any, target: Any, log_input: bool, full: bool, eps: 
 
 
 def triplet_margin_loss(
-    anchor: Any, positive: Any, negative: Any, margin: float = 1.0, p: float = 2.0, eps: float = 1e-6, swap: bool = False, reduction: int = 0
+    anchor: Any,
+    positive: Any,
+    negative: Any,
+    margin: float = 1.0,
+    p: float = 2.0,
+    eps: float = 1e-6,
+    swap: bool = False,
+    reduction: int = 0,
 ) -> Any:
     """Returns nn.functional.triplet_margin_loss with the reduction as a number."""
     return F.triplet_margin_loss(anchor, positive, negative, margin, p, eps, swap, reduction=_name("triplet_margin_loss", reduction))

@@ -54,7 +54,9 @@ class JITException(RuntimeError):
 class Tag:
     """Properties of operators, for annotations."""
 
-    core = pointwise = pt2_compliant_tag = needs_fixed_stride_order = flexible_layout = nondeterministic_seeded = dynamic_output_shape = None
+    core = pointwise = pt2_compliant_tag = needs_fixed_stride_order = flexible_layout = nondeterministic_seeded = dynamic_output_shape = (
+        None
+    )
 
 
 def sym_int(a):
@@ -105,7 +107,9 @@ def _text(message, default):
 def _check_with(error_type, cond, message):
     """Raises `error_type` where `cond` is false."""
     if not cond:
-        raise error_type(_text(message, "Expected cond to be True, but got False. (Could this error message be improved? Call with a message.)"))
+        raise error_type(
+            _text(message, "Expected cond to be True, but got False. (Could this error message be improved? Call with a message.)")
+        )
 
 
 def _check(cond, message=None):
@@ -289,11 +293,19 @@ def _masked_softmax(input, mask, dim=None, mask_type=None):
 
 
 SCRIPT = "TorchScript is not supported; functions and modules run as they are"
-PUBLIC = "SymInt SymFloat SymBool FatalError AcceleratorError JITException Tag sym_int sym_float sym_not sym_max sym_min sym_ite sym_sum _sym_sqrt"
-PUBLIC += " _check _check_with _check_index _check_value _check_type _check_not_implemented _check_is_size _check_tensor_all _check_tensor_all_with"
+PUBLIC = (
+    "SymInt SymFloat SymBool FatalError AcceleratorError JITException Tag sym_int sym_float sym_not sym_max sym_min sym_ite sym_sum "
+    "_sym_sqrt"
+)
+PUBLIC += (
+    " _check _check_with _check_index _check_value _check_type _check_not_implemented _check_is_size _check_tensor_all "
+    "_check_tensor_all_with"
+)
 PUBLIC += " _assert _assert_async get_device_module compiled_with_cxx11_abi is_distributed is_vulkan_available get_device detach_"
 PUBLIC += " _has_compatible_shallow_copy_type"
-PUBLIC += " _shape_as_tensor _softmax _log_softmax _softmax_backward_data _log_softmax_backward_data _is_all_true _is_any_true native_dropout"
+PUBLIC += (
+    " _shape_as_tensor _softmax _log_softmax _softmax_backward_data _log_softmax_backward_data _is_all_true _is_any_true native_dropout"
+)
 PUBLIC += " convolution _masked_softmax"
 for _name in PUBLIC.split():
     globals()[_name].__module__ = ROOT
@@ -312,7 +324,9 @@ declare_unsupported(
     "ScriptObject ScriptFunction ScriptModule ScriptMethod Graph Node Value Block Argument CompilationUnit FunctionSchema ErrorReport",
 )
 declare_unsupported(
-    _unsupported, SCRIPT, "TensorType ListType DictType TupleType IntType FloatType BoolType StringType OptionalType NoneType AnyType ClassType"
+    _unsupported,
+    SCRIPT,
+    "TensorType ListType DictType TupleType IntType FloatType BoolType StringType OptionalType NoneType AnyType ClassType",
 )
 declare_unsupported(_unsupported, "torch.load() reads files", "PyTorchFileReader PyTorchFileWriter")
 declare_unsupported(_unsupported, "streams of any kind of device are not supported; torch.cuda has Stream and Event", "Stream Event")

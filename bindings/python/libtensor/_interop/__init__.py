@@ -32,7 +32,12 @@ def _dask(what):
 
 
 def watch():
-    for name, call in (*((name, show_kind) for name in ("dask", "xarray")), ("einops", _einops), ("opt_einsum", _opt_einsum), ("joblib", _joblib)):
+    for name, call in (
+        *((name, show_kind) for name in ("dask", "xarray")),
+        ("einops", _einops),
+        ("opt_einsum", _opt_einsum),
+        ("joblib", _joblib),
+    ):
         when_imported(name, call)
     for name, what in DASK.items():
         when_imported(name, _dask(what))

@@ -2,10 +2,9 @@
 
 Every module torch.x is the module libtensor.x, one object under two names in sys.modules, whichever name is imported first. A finder on
 sys.meta_path resolves imports of torch.x, registers each module of libtensor that is imported later under its second name, and offers
-importlib.metadata a distribution named torch. The package, public classes and functions are named torch.…: packages compare these names, and
-pickles contain them. Worker processes of multiprocessing and loky that do not inherit the parent's memory install the name before they
-import the program.
-"""
+importlib.metadata a distribution named torch. The package, public classes and functions are named torch.…: packages compare these names,
+and pickles contain them. Worker processes of multiprocessing and loky that do not inherit the parent's memory install the name before they
+import the program."""
 
 import sys
 from contextlib import suppress
@@ -104,7 +103,8 @@ def distribution():
     from importlib.metadata import Distribution
 
     files = {
-        "METADATA": f"Metadata-Version: 2.1\nName: {TORCH}\nVersion: {VERSION}\nSummary: The names of PyTorch, which libtensor implements\n",
+        "METADATA": f"Metadata-Version: 2.1\nName: {TORCH}\nVersion: {VERSION}\nSummary: The names of PyTorch, which libtensor "
+        f"implements\n",
         "top_level.txt": f"{TORCH}\n",
     }
 
@@ -157,7 +157,9 @@ def real_torch():
     """Returns a loaded module torch or torch.x that is not libtensor's; None if there is none."""
     package = sys.modules[ROOT]
     loaded = [(name, module) for name, module in list(sys.modules.items()) if is_within(name, TORCH) and module is not None]
-    return next((module for name, module in loaded if module is not (package if name == TORCH else sys.modules.get(from_torch(name)))), None)
+    return next(
+        (module for name, module in loaded if module is not (package if name == TORCH else sys.modules.get(from_torch(name)))), None
+    )
 
 
 def install_as_torch():
@@ -182,7 +184,9 @@ def install_as_torch():
         other = real_torch()
         if other is not None:
             where = getattr(other, "__file__", None) or "an unknown file"
-            raise RuntimeError(f"install_as_torch: {other.__name__} is already imported from {where}; call install_as_torch() before importing torch")
+            raise RuntimeError(
+                f"install_as_torch: {other.__name__} is already imported from {where}; call install_as_torch() before importing torch"
+            )
         package = sys.modules[ROOT]
         package.__name__ = TORCH
         for name in NUMPY:

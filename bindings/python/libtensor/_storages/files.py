@@ -116,7 +116,9 @@ def write(f, data, function):
             return  # objects that return no count write all bytes
         count = written.__index__()
         if not 0 < count <= len(view):
-            raise OSError(f"{function}(): f.write() returned {count} for {len(view)} bytes; it must return the number of written bytes, at least 1")
+            raise OSError(
+                f"{function}(): f.write() returned {count} for {len(view)} bytes; it must return the number of written bytes, at least 1"
+            )
         view = view[count:]
 
 
@@ -226,7 +228,9 @@ def restricts(weights_only, pickle_module):
     """Returns whether a load is restricted to tensors and allowed classes."""
     forced, freed = is_yes(os.environ.get("TORCH_FORCE_WEIGHTS_ONLY_LOAD")), is_yes(os.environ.get("TORCH_FORCE_NO_WEIGHTS_ONLY_LOAD"))
     if forced and freed:
-        raise RuntimeError("Only one of `TORCH_FORCE_WEIGHTS_ONLY_LOAD` or `TORCH_FORCE_NO_WEIGHTS_ONLY_LOAD` should be set, but both were set.")
+        raise RuntimeError(
+            "Only one of `TORCH_FORCE_WEIGHTS_ONLY_LOAD` or `TORCH_FORCE_NO_WEIGHTS_ONLY_LOAD` should be set, but both were set."
+        )
     if forced:
         return True
     if weights_only is None:
@@ -239,10 +243,10 @@ def restricts(weights_only, pickle_module):
 def load(f, map_location=None, pickle_module=None, *, weights_only=None, mmap=None, progress=False, **pickle_load_args):
     """Loads an object from a file in any of PyTorch's formats.
 
-    `f` is a path or a file object with read(). From a seekable file object that contains several files, each call loads the next one. `map_location`
-    selects the device of tensors: a device for all, a dict of devices, or a function of a storage on the CPU and its saved location that
-    returns a storage, or None for the saved location. With `mmap` the file at a path is mapped: bytes are read when they are used,
-    checksums are not verified, writes stay in this process, and the file must not be truncated.
+    `f` is a path or a file object with read(). From a seekable file object that contains several files, each call loads the next one.
+    `map_location` selects the device of tensors: a device for all, a dict of devices, or a function of a storage on the CPU and its saved
+    location that returns a storage, or None for the saved location. With `mmap` the file at a path is mapped: bytes are read when they are
+    used, checksums are not verified, writes stay in this process, and the file must not be truncated.
 
     With `weights_only=True`, the default, no code is executed: names other than those of tensors, storages, plain containers, and those
     allowed by serialization.add_safe_globals raise pickle.UnpicklingError, which is also a RuntimeError, as do damaged files. Empty files
@@ -256,7 +260,8 @@ def load(f, map_location=None, pickle_module=None, *, weights_only=None, mmap=No
     """
     if skipping.active:
         raise RuntimeError(
-            "`torch.load` called within a torch.serialization.skip_data context manager is not supported yet. Please call torch.load outside the "
+            "`torch.load` called within a torch.serialization.skip_data context manager is not supported yet. Please call torch.load "
+            "outside the "
             "skip_data context manager."
         )
     with_path("load", mmap=mmap, progress=progress, f=f)
@@ -326,7 +331,8 @@ def load_objects(f, found, size, map_location, mmap, unpickler, arguments):
     if not beginning(found).startswith(ARCHIVE):
         if mmap:
             raise RuntimeError(
-                "mmap can only be used with files saved with `torch.save(_use_new_zipfile_serialization=True), please torch.save your checkpoint "
+                "mmap can only be used with files saved with `torch.save(_use_new_zipfile_serialization=True), please torch.save your "
+                "checkpoint "
                 "with this option in order to use mmap."
             )
         with open(found, "rb") if is_path(f) else io.BytesIO(memoryview(found)) as file:

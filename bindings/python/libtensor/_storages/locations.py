@@ -28,11 +28,13 @@ def device_restore(storage, location):
     except (RuntimeError, NotImplementedError) as error:
         if location.startswith("cuda"):
             raise RuntimeError(
-                "Attempting to deserialize object on a CUDA device but torch.cuda.is_available() is False. If you are running on a CPU-only "
+                "Attempting to deserialize object on a CUDA device but torch.cuda.is_available() is False. If you are running on a "
+                "CPU-only "
                 "machine, please use torch.load with map_location=torch.device('cpu') to map your storages to the CPU."
             ) from error
         raise RuntimeError(
-            f"load(): the file has tensors that were saved from device \"{location}\", which is not available here; load it with map_location='cpu'"
+            f'load(): the file has tensors that were saved from device "{location}", which is not available here; load it with '
+            "map_location='cpu'"
         ) from error
 
 

@@ -122,6 +122,13 @@ def metadata_of(tensor):
     return (dict.fromkeys(flags, True),) if flags else ()
 
 
-for _made in (_rebuild_tensor, _rebuild_tensor_v2, _rebuild_tensor_v3, _rebuild_meta_tensor_no_storage, _rebuild_sparse_tensor, _rebuild_qtensor):
+for _made in (
+    _rebuild_tensor,
+    _rebuild_tensor_v2,
+    _rebuild_tensor_v3,
+    _rebuild_meta_tensor_no_storage,
+    _rebuild_sparse_tensor,
+    _rebuild_qtensor,
+):
     _made.__module__ = "libtensor._utils"
 _get_layout.__module__ = "libtensor.serialization"

@@ -67,11 +67,13 @@ def reduce_storage(storage: Any) -> tuple[Any, ...]:
 
 
 def reduce_file(storage, path):
-    """Reduces a storage whose changes are written to a file: the receiver maps the same file. Raises RuntimeError if the path no longer names it."""
+    """Reduces a storage whose changes are written to a file: the receiver maps the same file. Raises RuntimeError if the path no longer
+    names it."""
     found = os.fstat(_f.storage_descriptor(storage))
     if identify(path) != (found.st_dev, found.st_ino):
         raise RuntimeError(
-            f"the storage is mapped from file <{path}>, which was removed or replaced, so another process cannot map it; send a clone() instead"
+            f"the storage is mapped from file <{path}>, which was removed or replaced, so another process cannot map it; send a clone() "
+            "instead"
         )
     return rebuild_file, (path, identify(path), storage.nbytes())
 
@@ -124,7 +126,8 @@ def send(tensor: Any) -> tuple[Any, ...]:
     """Reduces a tensor for pickling to another process. Raises RuntimeError for a non-leaf tensor that requires grad."""
     if tensor.requires_grad and not tensor.is_leaf:
         raise RuntimeError(
-            "Cowardly refusing to serialize non-leaf tensor which requires_grad, since autograd does not support crossing process boundaries. "
+            "Cowardly refusing to serialize non-leaf tensor which requires_grad, since autograd does not support crossing process "
+            "boundaries. "
             "If you just want to transfer the data, call detach() on the tensor before serializing"
         )
     return _serialize.whole(tensor, reduce_tensor)

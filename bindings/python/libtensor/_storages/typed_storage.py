@@ -26,7 +26,9 @@ class TypedStorage:
     def __init__(self, *args, wrap_storage=None, dtype=None, device=None):
         self.dtype = dtype or _f.get_default_dtype()
         if len(args) > (wrap_storage is None):
-            raise RuntimeError(f"{self.dtype} storage: expected a size, a sequence or wrap_storage, but got {len(args)} positional arguments")
+            raise RuntimeError(
+                f"{self.dtype} storage: expected a size, a sequence or wrap_storage, but got {len(args)} positional arguments"
+            )
         data = args[0] if args else 0
         if wrap_storage is not None:
             if not isinstance(wrap_storage, UntypedStorage):

@@ -76,7 +76,8 @@ class Opened:
         found = self.storages[key].untyped_storage()
         if found.nbytes() // size != count:
             raise pickle.UnpicklingError(
-                f"load(): the file is damaged: storage {key!r:.100} has {found.nbytes()} bytes, but {count} elements of {size} bytes are expected"
+                f"load(): the file is damaged: storage {key!r:.100} has {found.nbytes()} bytes, but {count} elements of {size} bytes are "
+                "expected"
             )
         return self.restore(found, location)
 
@@ -93,7 +94,8 @@ def same_source(kind, file, source):
         current = None
     if current is None:
         warnings.warn(
-            f"Couldn't retrieve source code for container of type {kind.__name__}. It won't be checked for correctness upon loading.", stacklevel=2
+            f"Couldn't retrieve source code for container of type {kind.__name__}. It won't be checked for correctness upon loading.",
+            stacklevel=2,
         )
     elif current != source:
         diff = "".join(difflib.unified_diff(str(source).splitlines(True), current.splitlines(True), str(file), str(file), n=1))[:1000]
@@ -195,8 +197,10 @@ def not_allowed_message(name):
     """Returns the error message for a name that is not allowed, with the call that would allow it."""
     return (
         f"Weights only load failed. Unsupported global: GLOBAL {name} was not an allowed global by default. Please use "
-        f"`torch.serialization.add_safe_globals([{name}])` or the `torch.serialization.safe_globals([{name}])` context manager to allowlist this "
-        "global if you trust this class/function. `weights_only=False` loads any object, and can execute any code: use it for files from a trusted "
+        f"`torch.serialization.add_safe_globals([{name}])` or the `torch.serialization.safe_globals([{name}])` context manager to "
+        "allowlist this "
+        "global if you trust this class/function. `weights_only=False` loads any object, and can execute any code: use it for files from a "
+        "trusted "
         "source alone"
     )
 
@@ -262,7 +266,9 @@ class Restricted(pickle._Unpickler):
     def fill(self, target):
         kind = type(target)
         if kind not in CONTAINERS and not self.own(kind):
-            raise pickle.UnpicklingError(f"load(): Can only add items to a list, a dict or a set, but got {kind.__module__}.{kind.__qualname__}")
+            raise pickle.UnpicklingError(
+                f"load(): Can only add items to a list, a dict or a set, but got {kind.__module__}.{kind.__qualname__}"
+            )
 
     def raise_not_allowed(self):
         raise pickle.UnpicklingError("load(): Weights only load failed: the pickle uses an opcode that is not allowed")

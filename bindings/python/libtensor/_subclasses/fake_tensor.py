@@ -23,5 +23,7 @@ def unset_fake_temporarily():
 
 
 __all__ += declare_unsupported(
-    globals(), "tracing is not supported; tensors on the device meta have shapes and no elements", "FakeTensor FakeTensorMode FakeTensorConverter"
+    globals(),
+    "tracing is not supported; tensors on the device meta have shapes and no elements",
+    "FakeTensor FakeTensorMode FakeTensorConverter",
 )

@@ -94,8 +94,9 @@ class Tensor(Extended):  # type: ignore[no-redef]  # extends() returns the impor
         """Makes the tensor a view of other memory in place, and returns it.
 
         set_(): an empty tensor with a new storage. set_(tensor): the storage, shape and strides of a tensor of the same dtype.
-        set_(storage): a 1-D view of the whole storage. set_(source, storage_offset, size, stride=()): a view of a storage, or of the storage of
-        a tensor, with the given geometry in elements; strides default to contiguous. A geometry outside of the storage raises RuntimeError.
+        set_(storage): a 1-D view of the whole storage. set_(source, storage_offset, size, stride=()): a view of a storage, or of the
+        storage of a tensor, with the given geometry in elements; strides default to contiguous. A geometry outside of the storage raises
+        RuntimeError.
 
         >>> torch.zeros(2).set_(torch.FloatStorage([1, 2, 3]), 1, (2,))
         tensor([2., 3.])
@@ -109,7 +110,8 @@ class Tensor(Extended):  # type: ignore[no-redef]  # extends() returns the impor
 
     def module_load(self, other, assign=False):
         """Returns the tensor that `load_state_dict` exchanges this parameter or buffer with, if
-        `torch.__future__.set_swap_module_params_on_conversion` is set: `other` with `assign`, else this tensor with the elements of `other`.
+        `torch.__future__.set_swap_module_params_on_conversion` is set: `other` with `assign`, else this tensor with the elements of
+        `other`.
 
         Subclasses override it. The result must be neither of the two objects.
 
@@ -239,7 +241,8 @@ class Tensor(Extended):  # type: ignore[no-redef]  # extends() returns the impor
 
     @property
     def data(self):
-        """A tensor that shares the memory and is not in the autograd graph, which does not notice writes to it. Assignment replaces the memory."""
+        """A tensor that shares the memory and is not in the autograd graph, which does not notice writes to it. Assignment replaces the
+        memory."""
         return _f.untracked(self)
 
     @data.setter
@@ -352,9 +355,8 @@ class Tensor(Extended):  # type: ignore[no-redef]  # extends() returns the impor
     def numpy(self, *, force=False):
         """Returns a NumPy array that shares the memory of the tensor.
 
-        Raises RuntimeError for a tensor that requires grad or is a lazy conjugate, and TypeError for one that is not on the CPU. With `force`, such a
-        tensor is first detached, copied to the CPU and resolved.
-        """
+        Raises RuntimeError for a tensor that requires grad or is a lazy conjugate, and TypeError for one that is not on the CPU. With
+        `force`, such a tensor is first detached, copied to the CPU and resolved."""
         self._note_read()
         return _dlpack.to_numpy(self, force)
 

@@ -176,7 +176,8 @@ class GradScaler:
         return result
 
     def _fused_step(self, optimizer: Any, state: dict[str, Any], args: Any, kwargs: Any) -> float | None:
-        """Runs an optimizer that unscales gradients itself, by its attributes `grad_scale` and `found_inf`, or its argument `grad_scaler`."""
+        """Runs an optimizer that unscales gradients itself, by its attributes `grad_scale` and `found_inf`, or its argument
+        `grad_scaler`."""
         if "grad_scaler" in inspect.signature(optimizer.step).parameters:
             made: float | None = optimizer.step(*args, **kwargs, grad_scaler=self)
             return made

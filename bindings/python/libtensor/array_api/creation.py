@@ -32,7 +32,8 @@ def asarray(obj, /, *, dtype=None, device=None, copy=None):
     made = obj.to(dtype=dtype, device=device, copy=builtins.bool(copy))
     if copy is False and made is not obj:
         raise ValueError(
-            f"asarray(): the conversion of {obj.dtype} on {obj.device} to {made.dtype} on {made.device} requires a copy, which copy=False forbids"
+            f"asarray(): the conversion of {obj.dtype} on {obj.device} to {made.dtype} on {made.device} requires a copy, which copy=False "
+            "forbids"
         )
     return made
 

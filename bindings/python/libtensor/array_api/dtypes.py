@@ -65,10 +65,14 @@ def promoted(function, *operands):
 def filled(value, dtype, device, function):
     """Returns the tensor of a number, which an integer dtype must be able to represent."""
     if dtype in KINDS["integral"] and not iinfo(dtype).min <= value <= iinfo(dtype).max:
-        raise OverflowError(f"{function}(): {value} is out of range for {dtype}, to which it is promoted; convert the tensor with astype() first")
+        raise OverflowError(
+            f"{function}(): {value} is out of range for {dtype}, to which it is promoted; convert the tensor with astype() first"
+        )
     if dtype in KINDS["integral"] or dtype is bool:
         return _f.full((), value, dtype=dtype, device=device)
-    return _f.full((), value, dtype=complex128 if dtype.is_complex else float64, device=device).to(dtype)  # infinity if the number is out of range
+    return _f.full((), value, dtype=complex128 if dtype.is_complex else float64, device=device).to(
+        dtype
+    )  # infinity if the number is out of range
 
 
 def can_cast(from_, to, /):

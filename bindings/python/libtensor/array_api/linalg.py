@@ -27,7 +27,9 @@ def vecdot(x1, x2, /, *, axis=-1):
     """Returns the sum of conj(x1) * x2 along an axis, in the promoted dtype."""
     x1, x2 = promoted("vecdot", x1, x2)
     if x1.shape[axis] != x2.shape[axis]:
-        raise ValueError(f"vecdot(): x1 has {x1.shape[axis]} elements along axis {axis}, but x2 has {x2.shape[axis]}; the sizes must be equal")
+        raise ValueError(
+            f"vecdot(): x1 has {x1.shape[axis]} elements along axis {axis}, but x2 has {x2.shape[axis]}; the sizes must be equal"
+        )
     return _f.sum(_f.conj(x1) * x2, axis, dtype=x1.dtype)
 
 

@@ -65,8 +65,8 @@ class dual_level:
 
 
 def make_dual(tensor, tangent, *, level=None):
-    """Returns `tensor` with a tangent of its sizes, dtype and device. Results that are computed from it have the derivative in that direction as
-    their tangent."""
+    """Returns `tensor` with a tangent of its sizes, dtype and device. Results that are computed from it have the derivative in that
+    direction as their tangent."""
     number = current(level, "make_dual")
     if number is None:
         raise RuntimeError("Trying to create a dual Tensor for forward AD but no level exists, make sure to enter_dual_level() first.")

@@ -1,8 +1,7 @@
 """Jacobians, Hessians and products with them, under the names of torch.autograd.functional.
 
-Functions take and return a tensor or a tuple of tensors. Inputs are detached, unless create_graph is True: then the results can be differentiated
-again.
-"""
+Functions take and return a tensor or a tuple of tensors. Inputs are detached, unless create_graph is True: then the results can be
+differentiated again."""
 
 from .._core.modes import inference_mode, is_grad_enabled, set_grad_enabled
 from .._core.tensor import Tensor
@@ -54,7 +53,9 @@ def vectors(v, like, create_graph, name, of):
     if v is None:
         if len(like) != 1 or like[0].numel() != 1:
             found = f"a tensor of {like[0].shape}" if len(like) == 1 else f"{len(like)} tensors"
-            raise RuntimeError(f"{name}: The vector v can only be None if {of} is a single Tensor with a single element, but it is {found}.")
+            raise RuntimeError(
+                f"{name}: The vector v can only be None if {of} is a single Tensor with a single element, but it is {found}."
+            )
         return (_f.ones_like(like[0]),)
     v, _ = as_tuple(v, "v", name)
     undetached(v, name, create_graph)
@@ -108,9 +109,12 @@ def undetached(tensors, name, create_graph):
     """Raises RuntimeError for tensors that depend on inputs that func differentiates: without create_graph the results would not."""
     if not create_graph and depends_on_evaluation(tensors):
         raise RuntimeError(
-            f"{name}: You are attempting to call Tensor.requires_grad_() (or perhaps using torch.autograd.functional.* APIs) inside of a function "
-            "being transformed by a functorch transform. This is unsupported, please attempt to use the functorch transforms (e.g. grad, vjp, "
-            "jacrev, jacfwd, hessian) or call requires_grad_() outside of a function being transformed instead; with create_graph=True the results "
+            f"{name}: You are attempting to call Tensor.requires_grad_() (or perhaps using torch.autograd.functional.* APIs) inside of a "
+            "function "
+            "being transformed by a functorch transform. This is unsupported, please attempt to use the functorch transforms (e.g. grad, "
+            "vjp, "
+            "jacrev, jacfwd, hessian) or call requires_grad_() outside of a function being transformed instead; with create_graph=True the "
+            "results "
             "can be differentiated"
         )
 
@@ -131,7 +135,9 @@ def single(outputs, several, name):
     if several:
         raise RuntimeError(f"The function given to {name} should return a single Tensor, but returned a tuple of {len(outputs)}")
     if outputs[0].numel() != 1:
-        raise RuntimeError(f"The Tensor returned by the function given to {name} should contain a single element, but is of {outputs[0].shape}")
+        raise RuntimeError(
+            f"The Tensor returned by the function given to {name} should contain a single element, but is of {outputs[0].shape}"
+        )
 
 
 # ---------------------------------------------------------------------------------------------------------------- products
@@ -167,7 +173,12 @@ def jvp(func, inputs, v=None, create_graph=False, strict=False):
         differentiable(rows, strict, "The gradient with respect to input {} is independent of the inputs of the user-provided function")
     with recorded(create_graph):
         made = complete(
-            gradients(rows, seeds, v, create_graph), outputs, strict, create_graph, "Output {} is independent of the inputs", CONSTANT_JACOBIAN
+            gradients(rows, seeds, v, create_graph),
+            outputs,
+            strict,
+            create_graph,
+            "Output {} is independent of the inputs",
+            CONSTANT_JACOBIAN,
         )
     return unpack(finished(outputs, create_graph), made_several), unpack(finished(made, create_graph), made_several)
 
@@ -220,11 +231,12 @@ def hvp(func, inputs, v=None, create_graph=False, strict=False):
 
 
 def jacobian(func, inputs, create_graph=False, strict=False, vectorize=False, strategy="reverse-mode"):
-    """Returns the Jacobian of `func` at `inputs`: a tensor of the output's sizes followed by the input's, nested in tuples for several outputs or
-    inputs.
+    """Returns the Jacobian of `func` at `inputs`: a tensor of the output's sizes followed by the input's, nested in tuples for several
+    outputs or inputs.
 
-    Rows are computed one at a time, also with `vectorize`. With `vectorize` outputs may be complex; the gradients are then those of their real parts.
-    `strategy="forward-mode"`, which requires `vectorize`, computes derivatives with respect to the real parts of inputs, in the dtype of the output.
+    Rows are computed one at a time, also with `vectorize`. With `vectorize` outputs may be complex; the gradients are then those of their
+    real parts. `strategy="forward-mode"`, which requires `vectorize`, computes derivatives with respect to the real parts of inputs, in the
+    dtype of the output.
 
     >>> torch.autograd.functional.jacobian(lambda x: x * x, torch.tensor([1., 2.]))
     tensor([[2., 0.],

@@ -42,9 +42,9 @@ def gradcheck(
 ):
     """Returns True if the gradients of `func` at `inputs` agree with central differences, for all inputs that require grad.
 
-    Otherwise raises GradcheckError, which names the gradient, or returns False if `raise_exception` is False. Inputs should be float64 or complex128.
-    The real and imaginary parts of complex tensors are compared separately. `fast_mode` compares in one random direction instead of element by
-    element. Of sparse inputs only the specified elements are perturbed, for any value of `masked`.
+    Otherwise raises GradcheckError, which names the gradient, or returns False if `raise_exception` is False. Inputs should be float64 or
+    complex128. The real and imaginary parts of complex tensors are compared separately. `fast_mode` compares in one random direction
+    instead of element by element. Of sparse inputs only the specified elements are perturbed, for any value of `masked`.
 
     `check_backward_ad` compares the gradients of backward(), `check_forward_ad` the tangents of forward-mode differentiation. With
     `check_batched_grad` the gradients that vmap computes of several gradients at once are compared with those of one at a time, with
@@ -56,7 +56,9 @@ def gradcheck(
     """
     require(check_forward_ad or check_backward_ad, "Expected at least one of check_forward_ad or check_backward_ad to be True")
     require(check_backward_ad or not check_batched_grad, "Setting check_batched_grad=True requires check_backward_ad to be True")
-    require(check_forward_ad or not check_batched_forward_grad, "Setting check_batched_forward_grad=True requires check_forward_ad to be True")
+    require(
+        check_forward_ad or not check_batched_forward_grad, "Setting check_batched_forward_grad=True requires check_forward_ad to be True"
+    )
     func, inputs = of_entries(func, inputs)
     wanted = checked_inputs(inputs)
     try:
@@ -179,7 +181,9 @@ def checked_inputs(inputs):
         if t.dtype not in (_dtypes.float64, _dtypes.complex128):
             warnings.warn(f"Input #{i} requires gradient and is {t.dtype}: gradcheck needs float64 or complex128", stacklevel=3)
         if any(stride == 0 and size > 1 for stride, size in zip(t.stride(), t.shape, strict=True)):
-            raise RuntimeError(f"Input #{i} has a dimension with stride 0: its elements cannot be perturbed one by one; pass its contiguous() copy")
+            raise RuntimeError(
+                f"Input #{i} has a dimension with stride 0: its elements cannot be perturbed one by one; pass its contiguous() copy"
+            )
     return wanted
 
 
@@ -201,8 +205,8 @@ def _iter_tensors(x, only_requiring_grad=False):
 
 
 def _get_numerical_jacobian(fn, inputs, outputs=None, target=None, eps=1e-3, is_forward_ad=False):
-    """Returns, for each tensor of `target` that requires grad (default: of `inputs`), a tuple with one Jacobian for each output of `fn(*inputs)`:
-    central differences of shape (elements of the tensor, elements of the output).
+    """Returns, for each tensor of `target` that requires grad (default: of `inputs`), a tuple with one Jacobian for each output of
+    `fn(*inputs)`: central differences of shape (elements of the tensor, elements of the output).
 
     Raises ValueError if an input or, unless `is_forward_ad`, an output is complex.
     """
@@ -211,7 +215,9 @@ def _get_numerical_jacobian(fn, inputs, outputs=None, target=None, eps=1e-3, is_
         outputs = outputs_of(fn, inputs)
     for what, tensors in (("input", _iter_tensors(inputs)), ("output", () if is_forward_ad else outputs)):
         if any(t.is_complex() for t in tensors):
-            raise ValueError(f"Expected {what} to be non-complex. get_numerical_jacobian no longer supports functions with complex {what}s.")
+            raise ValueError(
+                f"Expected {what} to be non-complex. get_numerical_jacobian no longer supports functions with complex {what}s."
+            )
     check = Check(fn, inputs, [], eps, 0, 0)
     check.outputs = [(t.shape, t.dtype) for t in outputs]
     jacobians = []
@@ -256,7 +262,8 @@ def bases(t):
 
 
 NEW = (
-    "Backwards compatibility: New undefined gradient support checking feature is enabled by default, but it may break existing callers of this "
+    "Backwards compatibility: New undefined gradient support checking feature is enabled by default, but it may break existing callers of "
+    "this "
     'function. If this is true for you, you can call this function with "check_undefined_grad=False" to disable the feature'
 )
 
@@ -331,7 +338,9 @@ class Check:
             raise GradcheckError(f"While computing batched gradients, got: {error}") from error
         for k, (place, made) in enumerate(zip(self.wanted, together, strict=True)):
             expected = _f.stack([row[k] for row in each])
-            self.alike_batches(f"output {number} with respect to input {place}", _f.zeros_like(expected) if made is None else made, expected)
+            self.alike_batches(
+                f"output {number} with respect to input {place}", _f.zeros_like(expected) if made is None else made, expected
+            )
 
     def alike_batches(self, which, together, each):
         if not close(parts(together), parts(each), self.rtol, self.atol):
@@ -400,7 +409,8 @@ class Check:
                 raise GradcheckError(f"grad is incorrect layout ({t.layout} is not {of.layout})")
             if t.ne(0).any():
                 raise GradcheckError(
-                    f"backward not multiplied by grad_output: a zero gradient of output {number} results in a nonzero gradient of input {place}"
+                    f"backward not multiplied by grad_output: a zero gradient of output {number} results in a nonzero gradient of input "
+                    f"{place}"
                 )
 
     def repeated(self, output, seed, nondet_tol):
@@ -409,7 +419,8 @@ class Check:
         for a, b in zip(first, second, strict=True):
             if a.numel() and parts(a).sub(parts(b)).abs().max() > nondet_tol:
                 raise GradcheckError(
-                    "Backward is not reentrant, i.e., running backward with same input and grad_output multiple times gives different values; "
+                    "Backward is not reentrant, i.e., running backward with same input and grad_output multiple times gives different "
+                    "values; "
                     f"the tolerance for nondeterminism was {nondet_tol}"
                 )
         return first
@@ -419,7 +430,9 @@ class Check:
         with enable_grad():
             ends = [Undefined.apply(t) for t in outputs]
         try:
-            grads = grad(ends, [self.inputs[i] for i in self.wanted], [_f.zeros_like(t) for t in ends], retain_graph=True, allow_unused=True)
+            grads = grad(
+                ends, [self.inputs[i] for i in self.wanted], [_f.zeros_like(t) for t in ends], retain_graph=True, allow_unused=True
+            )
         except RuntimeError as error:
             warnings.warn(NEW, stacklevel=4)
             raise GradcheckError(
@@ -430,7 +443,8 @@ class Check:
             if t is not None and t.ne(0).any():
                 warnings.warn(NEW, stacklevel=4)
                 raise GradcheckError(
-                    f"Expected all input grads to be undefined or zero when all output grads are undefined or zero, but that of input {place} is {t}"
+                    "Expected all input grads to be undefined or zero when all output grads are undefined or zero, but that of input "
+                    f"{place} is {t}"
                 )
 
     def together(self, outputs):

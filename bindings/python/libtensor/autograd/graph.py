@@ -34,8 +34,8 @@ def get_gradient_edge(tensor):
 
 
 def increment_version(tensor):
-    """Increments the version counter of a tensor, or of each of several, after a write that no operator made, so that a backward pass that needs the
-    previous value raises RuntimeError."""
+    """Increments the version counter of a tensor, or of each of several, after a write that no operator made, so that a backward pass that
+    needs the previous value raises RuntimeError."""
     for one in [tensor] if isinstance(tensor, Tensor) else tensor:
         _f.increment_version(one)
 
@@ -118,8 +118,8 @@ def written(name, args, kwargs):
 
 @contextmanager
 def allow_mutation_on_saved_tensors():
-    """Returns a context manager in which saved tensors may be written to in place: functions and methods that are called in it copy the saved tensor
-    first.
+    """Returns a context manager in which saved tensors may be written to in place: functions and methods that are called in it copy the
+    saved tensor first.
 
     The backward pass of operations in the context must also run in the context.
 

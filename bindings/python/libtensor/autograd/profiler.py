@@ -35,7 +35,8 @@ def kineto_available() -> bool:
 
 
 def _key(function: Any) -> str:
-    """The name of an operator in a profile: aten::add for torch.add, Tensor.add, torch.ops.aten.add.Tensor and `+`, ns::op for torch.ops.ns.op."""
+    """The name of an operator in a profile: aten::add for torch.add, Tensor.add, torch.ops.aten.add.Tensor and `+`, ns::op for
+    torch.ops.ns.op."""
     qualname = getattr(function, "_qualified_op_name", None) or getattr(function, "qualname", None)
     if qualname is not None:
         return str(qualname)
@@ -178,7 +179,8 @@ def _name_operator(name: str) -> str:
 
 @contextlib.contextmanager
 def observed_operators() -> Iterator[None]:
-    """Records the operators that the library calls in the block, for a program or the kernel of a custom operator, in the profiles of the thread."""
+    """Records the operators that the library calls in the block, for a program or the kernel of a custom operator, in the profiles of the
+    thread."""
     found = [recorder for recorder in _recorders if recorder.thread == threading.get_ident()]
     before = [recorder.calls for recorder in found]
     with _lock:

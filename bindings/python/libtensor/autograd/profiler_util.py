@@ -81,7 +81,9 @@ class FunctionEvent(_Times):
 
     count = 1
 
-    def __init__(self, id: int, name: str, thread: int, start_us: float, is_user_annotation: bool, cpu_parent: FunctionEvent | None) -> None:
+    def __init__(
+        self, id: int, name: str, thread: int, start_us: float, is_user_annotation: bool, cpu_parent: FunctionEvent | None
+    ) -> None:
         self.id, self.name, self.key, self.trace_name, self.thread = id, name, name, name, thread
         self.time_range = Interval(start_us, start_us)
         self.is_user_annotation = is_user_annotation
@@ -148,7 +150,8 @@ class FunctionEventAvg(_Times):
 
     def __repr__(self) -> str:
         return (
-            f"<FunctionEventAvg key={self.key} self_cpu_time={self.self_cpu_time_total_str} cpu_time={self.cpu_time_str}  self_cuda_time=0.000us "
+            f"<FunctionEventAvg key={self.key} self_cpu_time={self.self_cpu_time_total_str} cpu_time={self.cpu_time_str}  "
+            "self_cuda_time=0.000us "
             f"cuda_time=0.000us input_shapes={self.input_shapes} cpu_memory_usage={self.cpu_memory_usage} cuda_memory_usage=0>"
         )
 
@@ -160,7 +163,9 @@ SORT_KEYS += ("cuda_time", "cuda_time_total", "self_cuda_time_total", "device_ti
 class EventList(list[Any]):
     """Events, or their sums: a list that makes tables, sums and traces."""
 
-    def __init__(self, events: Iterable[Any] = (), profile_memory: bool = False, with_flops: bool = False, use_device: str | None = None) -> None:
+    def __init__(
+        self, events: Iterable[Any] = (), profile_memory: bool = False, with_flops: bool = False, use_device: str | None = None
+    ) -> None:
         super().__init__(events)
         self._profile_memory = profile_memory
 
@@ -250,7 +255,8 @@ class EventList(list[Any]):
         write_trace(path, self, {})
 
     def export_stacks(self, path: str | os.PathLike[str], metric: str = "self_cpu_time_total") -> None:
-        """Writes a line for each stack with the sum of a time in microseconds, as flame graphs take them. Needs events recorded with_stack."""
+        """Writes a line for each stack with the sum of a time in microseconds, as flame graphs take them. Needs events recorded
+        with_stack."""
         sums: dict[str, int] = defaultdict(int)
         for event in self:
             if event.stack:
@@ -276,7 +282,14 @@ def write_trace(path: str | os.PathLike[str], events: Iterable[FunctionEvent], m
         kind = "user_annotation" if e.is_user_annotation else "cpu_op"
         span = {"ph": "X", "cat": kind, "name": e.name, "pid": pid, "tid": e.thread, "ts": e.time_range.start, "dur": e.cpu_time_total}
         spans.append(span | {"args": args})
-    trace = {"schemaVersion": 1, "deviceProperties": [], "displayTimeUnit": "ms", **more, "traceEvents": spans, "traceName": os.fspath(path)}
+    trace = {
+        "schemaVersion": 1,
+        "deviceProperties": [],
+        "displayTimeUnit": "ms",
+        **more,
+        "traceEvents": spans,
+        "traceName": os.fspath(path),
+    }
     text = json.dumps(trace)
     if os.fspath(path).endswith(".gz"):
         with gzip.open(path, "wt") as file:

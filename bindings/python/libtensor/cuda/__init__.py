@@ -118,15 +118,31 @@ def get_device_capability(device=None):
 
 _NUMBERS = (
     *("major", "minor", "total_memory", "multi_processor_count", "warp_size", "max_threads_per_block", "max_threads_per_multi_processor"),
-    *("shared_memory_per_block", "shared_memory_per_block_optin", "shared_memory_per_multiprocessor", "regs_per_multiprocessor", "L2_cache_size"),
-    *("clock_rate", "memory_clock_rate", "memory_bus_width", "is_integrated", "is_multi_gpu_board", "pci_bus_id", "pci_device_id", "pci_domain_id"),
+    *(
+        "shared_memory_per_block",
+        "shared_memory_per_block_optin",
+        "shared_memory_per_multiprocessor",
+        "regs_per_multiprocessor",
+        "L2_cache_size",
+    ),
+    *(
+        "clock_rate",
+        "memory_clock_rate",
+        "memory_bus_width",
+        "is_integrated",
+        "is_multi_gpu_board",
+        "pci_bus_id",
+        "pci_device_id",
+        "pci_domain_id",
+    ),
 )
 
 
 class _CudaDeviceProperties(SimpleNamespace):
     def __repr__(self):
         return (
-            f"_CudaDeviceProperties(name='{self.name}', major={self.major}, minor={self.minor}, total_memory={self.total_memory // 2**20}MB, "
+            f"_CudaDeviceProperties(name='{self.name}', major={self.major}, minor={self.minor}, "
+            f"total_memory={self.total_memory // 2**20}MB, "
             f"multi_processor_count={self.multi_processor_count}, uuid={self.uuid}, L2_cache_size={self.L2_cache_size // 2**20}MB)"
         )
 
@@ -232,7 +248,8 @@ reset_max_memory_allocated = reset_max_memory_cached = reset_peak_memory_stats
 
 
 def set_per_process_memory_fraction(fraction, device=None):
-    """Limits the memory of the library on a device to a fraction, from 0 to 1, of its memory; allocations beyond it raise OutOfMemoryError."""
+    """Limits the memory of the library on a device to a fraction, from 0 to 1, of its memory; allocations beyond it raise
+    OutOfMemoryError."""
     if not isinstance(fraction, float):
         raise TypeError("Invalid type for fraction argument, must be `float`")
     if not 0 <= fraction <= 1:

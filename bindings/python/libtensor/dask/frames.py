@@ -14,8 +14,17 @@ def parts(tensor):
     """Returns the header and the bytes of a tensor. Dimensions are sent in the order of their strides, so that dense tensors are not
     copied, and expanded ones with a single element.
     """
-    if type(tensor) is not Tensor or tensor.__dict__ or tensor.layout is not strided or tensor.is_quantized or tensor.is_meta or tensor.has_names():
-        raise NotImplementedError(f"a {type(tensor).__name__} of {tensor.dtype} on {tensor.device} cannot be serialized as frames; it is pickled")
+    if (
+        type(tensor) is not Tensor
+        or tensor.__dict__
+        or tensor.layout is not strided
+        or tensor.is_quantized
+        or tensor.is_meta
+        or tensor.has_names()
+    ):
+        raise NotImplementedError(
+            f"a {type(tensor).__name__} of {tensor.dtype} on {tensor.device} cannot be serialized as frames; it is pickled"
+        )
     sent = tensor.detach()
     for dim, (size, stride) in enumerate(zip(sent.shape, sent.stride(), strict=True)):
         if size > 1 and not stride:

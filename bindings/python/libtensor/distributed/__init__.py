@@ -12,7 +12,16 @@ from typing import Any
 
 from .._inert import declare_unsupported
 
-__all__ = ["Backend", "GroupMember", "ReduceOp", "default_pg_timeout", "get_node_local_rank", "group", "is_available", "is_backend_available"]
+__all__ = [
+    "Backend",
+    "GroupMember",
+    "ReduceOp",
+    "default_pg_timeout",
+    "get_node_local_rank",
+    "group",
+    "is_available",
+    "is_backend_available",
+]
 __all__ += [
     "is_gloo_available",
     "is_initialized",
@@ -99,7 +108,9 @@ def _no_group(name: str) -> Any:
     return ask
 
 
-_ASKED = "get_rank get_world_size get_backend get_backend_config get_process_group_ranks get_group_rank get_global_rank destroy_process_group"
+_ASKED = (
+    "get_rank get_world_size get_backend get_backend_config get_process_group_ranks get_group_rank get_global_rank destroy_process_group"
+)
 globals().update({name: _no_group(name) for name in _ASKED.split()})
 __all__ += _ASKED.split()
 
@@ -107,7 +118,9 @@ __all__ += declare_unsupported(
     globals(), WHY, "ProcessGroup ProcessGroupGloo ProcessGroupNCCL Work Store FileStore HashStore PrefixStore TCPStore DeviceMesh"
 )
 __all__ += declare_unsupported(globals(), WHY, "P2POp")
-__all__ += declare_unsupported(globals(), WHY, "GradBucket Reducer Logger DistBackendError DistError DistNetworkError DistStoreError QueueEmptyError")
+__all__ += declare_unsupported(
+    globals(), WHY, "GradBucket Reducer Logger DistBackendError DistError DistNetworkError DistStoreError QueueEmptyError"
+)
 __all__ += declare_unsupported(globals(), WHY, "BackendConfig")
 __all__ += declare_unsupported(
     globals(), WHY, "init_process_group init_device_mesh new_group new_subgroups split_group barrier monitored_barrier send recv"

@@ -1,4 +1,5 @@
-"""The base class of transforms, and the transforms that are made of others: inverses, compositions, and those with more event dimensions."""
+"""The base class of transforms, and the transforms that are made of others: inverses, compositions, and those with more event
+dimensions."""
 
 from __future__ import annotations
 

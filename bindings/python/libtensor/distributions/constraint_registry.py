@@ -1,8 +1,7 @@
 """Registries of transforms from unconstrained numbers to constrained ones.
 
-`biject_to(constraint)` returns a bijective transform, whose Jacobian is known, as samplers need; `transform_to(constraint)` returns one that is
-not always bijective but simpler or more stable, as optimizers need.
-"""
+`biject_to(constraint)` returns a bijective transform, whose Jacobian is known, as samplers need; `transform_to(constraint)` returns one
+that is not always bijective but simpler or more stable, as optimizers need."""
 
 from __future__ import annotations
 

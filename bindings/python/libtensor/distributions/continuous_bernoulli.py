@@ -25,7 +25,9 @@ class ContinuousBernoulli(ProbsOrLogits, ExponentialFamily):
     has_rsample = True
     _mean_carrier_measure = 0
 
-    def __init__(self, probs: Any = None, logits: Any = None, lims: tuple[float, float] = (0.499, 0.501), validate_args: bool | None = None) -> None:
+    def __init__(
+        self, probs: Any = None, logits: Any = None, lims: tuple[float, float] = (0.499, 0.501), validate_args: bool | None = None
+    ) -> None:
         given = self._one_of(probs, logits)
         (self._param,) = broadcast_all(given)
         if probs is None:

@@ -14,8 +14,8 @@ __all__ = ["GeneralizedPareto"]
 
 
 class GeneralizedPareto(Distribution):
-    """The generalized Pareto distribution of location `loc`, `scale` and shape parameter `concentration` (c): with z = (x - loc) / scale the
-    survival function is (1 + c z)**(-1 / c), or exp(-z) where c is 0."""
+    """The generalized Pareto distribution of location `loc`, `scale` and shape parameter `concentration` (c): with z = (x - loc) / scale
+    the survival function is (1 + c z)**(-1 / c), or exp(-z) where c is 0."""
 
     arg_constraints = {"loc": constraints.real, "scale": constraints.positive, "concentration": constraints.real}
     has_rsample = True

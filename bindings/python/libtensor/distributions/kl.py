@@ -197,7 +197,9 @@ def _kl_exponential_exponential(p: Any, q: Any) -> Any:
 def _kl_expfamily_expfamily(p: Any, q: Any) -> Any:
     """The Bregman divergence of the log normalizer, between the natural parameters."""
     if type(p) is not type(q):
-        raise NotImplementedError("The cross KL-divergence between different exponential families cannot be computed using Bregman divergences")
+        raise NotImplementedError(
+            "The cross KL-divergence between different exponential families cannot be computed using Bregman divergences"
+        )
     params = [param.detach().requires_grad_() for param in p._natural_params]
     normalizer = p._log_normalizer(*params)
     result = q._log_normalizer(*q._natural_params) - normalizer

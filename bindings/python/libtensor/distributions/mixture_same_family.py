@@ -39,7 +39,9 @@ class MixtureSameFamily(Distribution):
                 )
         mixed, components = self._mixture_distribution.logits.shape[-1], self._component_distribution.batch_shape[-1]
         if mixed != components:
-            raise ValueError(f"`mixture_distribution component` ({mixed}) does not equal `component_distribution.batch_shape[-1]` ({components})")
+            raise ValueError(
+                f"`mixture_distribution component` ({mixed}) does not equal `component_distribution.batch_shape[-1]` ({components})"
+            )
         self._num_component = components
         event_shape = self._component_distribution.event_shape
         self._event_ndims = len(event_shape)

@@ -21,7 +21,8 @@ def _batch_mv(bmat: Tensor, bvec: Tensor) -> Tensor:
 
 
 def _batch_mahalanobis(bL: Tensor, bx: Tensor) -> Tensor:
-    """Returns x^T (L L^T)^-1 x of lower triangular matrices `bL` (..., n, n) and vectors `bx` (..., n); the leading dimensions broadcast."""
+    """Returns x^T (L L^T)^-1 x of lower triangular matrices `bL` (..., n, n) and vectors `bx` (..., n); the leading dimensions
+    broadcast."""
     n = bx.size(-1)
     if bL.dim() == 2:  # one matrix: all vectors are columns of one system
         columns = solve_triangular(bL, bx.reshape(-1, n).mT, upper=False)

@@ -10,12 +10,25 @@ from .. import Size, broadcast_shapes, cat, eye, finfo, full_like, is_tensor, si
 from ..linalg import cholesky
 from ..nn.functional import logsigmoid, pad, softmax, softplus
 from . import constraints
-from ._transform_base import ComposeTransform, IndependentTransform, Transform, _InverseTransform, _reinterpreted, identity_transform  # noqa: F401
+from ._transform_base import (  # noqa: F401
+    ComposeTransform,
+    IndependentTransform,
+    Transform,
+    _InverseTransform,
+    _reinterpreted,
+    identity_transform,
+)
 from .distribution import Distribution
 from .utils import _sum_rightmost, broadcast_all, lazy_property, tril_matrix_to_vec, vec_to_tril_matrix
 
 __all__ = ["AbsTransform", "AffineTransform", "CatTransform", "ComposeTransform", "CorrCholeskyTransform"]
-__all__ += ["CumulativeDistributionTransform", "ExpTransform", "IndependentTransform", "LowerCholeskyTransform", "PositiveDefiniteTransform"]
+__all__ += [
+    "CumulativeDistributionTransform",
+    "ExpTransform",
+    "IndependentTransform",
+    "LowerCholeskyTransform",
+    "PositiveDefiniteTransform",
+]
 __all__ += ["PowerTransform", "ReshapeTransform", "SigmoidTransform", "SoftplusTransform", "TanhTransform", "SoftmaxTransform"]
 __all__ += ["StackTransform", "StickBreakingTransform", "Transform", "identity_transform"]
 

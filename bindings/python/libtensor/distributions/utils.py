@@ -7,11 +7,33 @@ from functools import update_wrapper
 from numbers import Number
 from typing import Any
 
-from .. import Tensor, broadcast_tensors, enable_grad, finfo, get_default_dtype, is_tensor, log, log1p, ones, randn, sigmoid, softmax, tensor
+from .. import (
+    Tensor,
+    broadcast_tensors,
+    enable_grad,
+    finfo,
+    get_default_dtype,
+    is_tensor,
+    log,
+    log1p,
+    ones,
+    randn,
+    sigmoid,
+    softmax,
+    tensor,
+)
 from .. import device as _device
 from .. import dtype as _dtype
 
-__all__ = ["broadcast_all", "clamp_probs", "lazy_property", "logits_to_probs", "probs_to_logits", "tril_matrix_to_vec", "vec_to_tril_matrix"]
+__all__ = [
+    "broadcast_all",
+    "clamp_probs",
+    "lazy_property",
+    "logits_to_probs",
+    "probs_to_logits",
+    "tril_matrix_to_vec",
+    "vec_to_tril_matrix",
+]
 
 euler_constant = 0.57721566490153286060
 
@@ -52,7 +74,8 @@ def _sum_rightmost(value: Tensor, dim: int) -> Tensor:
 
 
 def logits_to_probs(logits: Tensor, is_binary: bool = False) -> Tensor:
-    """Returns the probabilities of `logits`: log odds with `is_binary`, otherwise unnormalized log probabilities over the last dimension."""
+    """Returns the probabilities of `logits`: log odds with `is_binary`, otherwise unnormalized log probabilities over the last
+    dimension."""
     return sigmoid(logits) if is_binary else softmax(logits, dim=-1)
 
 
@@ -114,7 +137,9 @@ def vec_to_tril_matrix(vec: Tensor, diag: int = 0) -> Tensor:
     n = (-shift + (shift**2 + 8 * length + 4 * abs(diag) * (diag + 1)) ** 0.5) / 2
     eps = finfo(vec.dtype).eps
     if not round(n) - eps <= n <= round(n) + eps:
-        raise ValueError(f"The size of last dimension is {length} which cannot be expressed as the lower triangular part of a square D x D matrix.")
+        raise ValueError(
+            f"The size of last dimension is {length} which cannot be expressed as the lower triangular part of a square D x D matrix."
+        )
     size = round(n)
     mat = vec.new_zeros(vec.shape[:-1] + (size, size))
     mat[..., _triangle(size, diag, vec)] = vec

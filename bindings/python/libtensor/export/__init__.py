@@ -1,7 +1,7 @@
 """Exported programs: export() records the operators of a module, save() and load() write and read PyTorch's .pt2 files.
 
-Inputs and results can be tensors, numbers, strings and None, in lists, tuples, dicts and the dataclasses that register_dataclass() registers.
-"""
+Inputs and results can be tensors, numbers, strings and None, in lists, tuples, dicts and the dataclasses that register_dataclass()
+registers."""
 
 import dataclasses
 from typing import TYPE_CHECKING, Any
@@ -49,9 +49,8 @@ def __dir__() -> list[str]:
 def register_dataclass(cls: type[Any], *, serialized_type_name: str | None = None) -> None:
     """Registers a dataclass, whose instances can then be inputs and results of exported programs. Raises AssertionError for other classes.
 
-    A process that loads such a program must register the class, too, before the load. `serialized_type_name` is its name in the file, by default
-    that of the module and the class.
-    """
+    A process that loads such a program must register the class, too, before the load. `serialized_type_name` is its name in the file, by
+    default that of the module and the class."""
     if not dataclasses.is_dataclass(cls):
         raise AssertionError(f"Only dataclasses can be registered with this function: {cls}")
     register_node(cls, serialized_type_name=serialized_type_name or f"{cls.__module__}.{cls.__qualname__}")

@@ -57,7 +57,8 @@ def example(item: Item, symbols: dict[str, int]) -> Any:
 
 
 def given(loaded: ExportedProgram, paths: list[str], symbols: dict[str, int]) -> list[Any]:
-    """Returns the flat inputs: tensors of .npy files in their order, and examples of the others. Raises ValueError for a file or a size of none."""
+    """Returns the flat inputs: tensors of .npy files in their order, and examples of the others. Raises ValueError for a file or a size of
+    none."""
     count = sum(item.dtype is not None for item in loaded.inputs)
     if len(paths) > count:
         raise ValueError(f"the program has {count} input tensors, but {len(paths)} are given; the first without one is {paths[count]}")
@@ -65,7 +66,8 @@ def given(loaded: ExportedProgram, paths: list[str], symbols: dict[str, int]) ->
     for name in symbols:
         if name not in known:
             raise ValueError(
-                f"no input of the program has the size of --size {name}={symbols[name]}; the sizes are {', '.join(sorted(known)) or 'fixed'}"
+                f"no input of the program has the size of --size {name}={symbols[name]}; the sizes are "
+                f"{', '.join(sorted(known)) or 'fixed'}"
             )
     tensors = [torch.load_npy(path) for path in paths]
     inputs = []
@@ -158,7 +160,9 @@ def main(arguments: list[str] | None = None) -> int:
         if name == "inspect":
             command.add_argument("--graph", action="store_true", help="print the graph and the signature")
             continue
-        command.add_argument("--input", action="append", default=[], metavar="X.npy", help="an input tensor; those that are not given are ones")
+        command.add_argument(
+            "--input", action="append", default=[], metavar="X.npy", help="an input tensor; those that are not given are ones"
+        )
         command.add_argument(
             "--size", action="append", default=[], type=size_of, metavar="NAME=N", help="a symbolic size of inputs that are not given"
         )

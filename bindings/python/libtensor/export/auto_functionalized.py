@@ -49,8 +49,8 @@ def call_functionalized(op: OpOverload, given: dict[str, Any], has_bases: bool, 
 
 
 def read_views(given: dict[str, Any], copies: list[Any]) -> dict[str, Any]:
-    """Returns the arguments of an operator from those of auto_functionalized_v2. A view NAME has _NAME_base_index, the index of a copy, and possibly
-    its geometry; a list of views has _NAME_length, and _NAME_0_base_index and so on for its items."""
+    """Returns the arguments of an operator from those of auto_functionalized_v2. A view NAME has _NAME_base_index, the index of a copy, and
+    possibly its geometry; a list of views has _NAME_length, and _NAME_0_base_index and so on for its items."""
     made = {name: value for name, value in given.items() if name != "_all_bases"}
 
     def take_view(prefix: str) -> Any:

@@ -18,7 +18,8 @@ class BoundsError(UserError):
         self.symbol, self.least, self.most = symbol, least, most
         bounds = [f"min={least}"] * (least > symbol.least) + [f"max={most}"] * (most is not None)
         super().__init__(
-            f"export: Constraints violated ({symbol.label})! Not all values of {symbol.label} in the specified range satisfy the generated guard "
+            f"export: Constraints violated ({symbol.label})! Not all values of {symbol.label} in the specified range satisfy the generated "
+            "guard "
             f"{guard.text} ({guard.where}): the function raises {type(error).__name__} for {symbol.label} = {size}: {error}. "
             f"Suggested fixes: {symbol.label} = Dim({symbol.label!r}, {', '.join(bounds)})"
         )
@@ -37,7 +38,9 @@ def find_bounds(guard: Guard, symbol: Symbol) -> tuple[int, int | None]:
         most += 1
     if most < SCANNED or most == symbol.most:
         return least, most
-    limits = [n for n in (2**k for k in range(13, 63)) if symbol.most is None or n < symbol.most] + ([] if symbol.most is None else [symbol.most])
+    limits = [n for n in (2**k for k in range(13, 63)) if symbol.most is None or n < symbol.most] + (
+        [] if symbol.most is None else [symbol.most]
+    )
     outside = next((n for n in limits if not holds(n)), None)
     if outside is None:
         return least, symbol.most
@@ -48,8 +51,8 @@ def find_bounds(guard: Guard, symbol: Symbol) -> tuple[int, int | None]:
 
 
 def raise_bounds(guard: Guard, sizes: dict[Symbol, int], error: Exception) -> None:
-    """Raises BoundsError for an error of the function for `sizes`, for which a comparison of one symbol has another result than for the samples,
-    and NotImplementedError if no bounds of one symbol exclude these sizes."""
+    """Raises BoundsError for an error of the function for `sizes`, for which a comparison of one symbol has another result than for the
+    samples, and NotImplementedError if no bounds of one symbol exclude these sizes."""
     involved = [symbol for symbol in sizes if symbol.name in guard.names]
     if len(involved) == 1 and guard.holds({involved[0].name: involved[0].hint}):
         symbol = involved[0]

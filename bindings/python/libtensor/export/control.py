@@ -80,14 +80,17 @@ class _Part:
 
 
 class ControlTracer(OperatorTracer):
-    """Records operators, and control flow with its functions as graphs. Such a graph has a tracer, whose `outer` is that of the graph around it."""
+    """Records operators, and control flow with its functions as graphs. Such a graph has a tracer, whose `outer` is that of the graph
+    around it."""
 
     def __init__(self, graph: Graph, root: Any, outer: ControlTracer | None = None, where: str = "", path: tuple[str, ...] = ()) -> None:
         super().__init__(graph, root)
         self.outer, self.where = outer, where
         self.path = path  # the names of the graphs in which this one is, and its own
         self.lifted: dict[int, Tensor] = {}  # the tensors of the outer graph that this one has as inputs besides its operands
-        self.hidden: dict[int, tuple[Tensor, str]] = {}  # the tensors that functions of control flow have created, which no other graph can use
+        self.hidden: dict[
+            int, tuple[Tensor, str]
+        ] = {}  # the tensors that functions of control flow have created, which no other graph can use
         self.counts: dict[str, int] = {}  # the graphs of each name
 
     def __torch_dispatch__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
@@ -147,7 +150,8 @@ class ControlTracer(OperatorTracer):
         return self if self.outer is None else self.outer.find_top()
 
     def add_node(self, target: HigherOrderOperator, parts: list[_Part], args: Callable[[list[Recording], list[Node]], Any]) -> Node:
-        """Adds the node of control flow. `args` returns its arguments for the graphs, and the tensors that these use besides their operands."""
+        """Adds the node of control flow. `args` returns its arguments for the graphs, and the tensors that these use besides their
+        operands."""
         lifted = list({key: value for part in parts for key, value in part.tracer.lifted.items()}.values())
         graphs = [part.finish(lifted) for part in parts]
         return self.graph.call_function(target, args(graphs, map_nodes(self, lifted)), name=target.__name__)
@@ -171,7 +175,9 @@ class ControlTracer(OperatorTracer):
         no = self.trace("false", "false_fn of torch.cond", lambda: false_fn(*operands), tensors)
         check_equal("torch.cond", "true_fn", yes, "false_fn", no)
         if any(a.stride() != b.stride() for a, b in zip(yes.tensors, no.tensors, strict=True)):
-            raise NotImplementedError("export: true_fn and false_fn of torch.cond return tensors of different strides; use contiguous() in both")
+            raise NotImplementedError(
+                "export: true_fn and false_fn of torch.cond return tensors of different strides; use contiguous() in both"
+            )
         node = self.add_node(COND, [yes, no], lambda graphs, rest: (self.find(pred), *graphs, [*map_nodes(self, tensors), *rest]))
         taken = yes if pred.device.type == "meta" or bool(pred) else no
         self.finish_node(node, [yes, no], taken.tensors)
@@ -227,7 +233,9 @@ class ControlTracer(OperatorTracer):
         body = self.trace("scan_combine", "combine_fn of scan", lambda: combine_fn(carry, spec.unflatten(slices)), [*inner, *slices], names)
         parts = body.spec.children_specs
         if len(parts) != 2 or parts[0] != init_spec:
-            raise RuntimeError(f"scan: combine_fn must return a pair of a carry, of the structure {init_spec}, and a result, not {body.spec}")
+            raise RuntimeError(
+                f"scan: combine_fn must return a pair of a carry, of the structure {init_spec}, and a result, not {body.spec}"
+            )
         check_tensors("scan: the results of combine_fn", body.flat)
         count = len(first)
         check_sizes("scan: the carry that combine_fn returns", first, body.tensors[:count])

@@ -31,9 +31,9 @@ KEPT = ("_assert", "sym_constrain", "with_effects")  # the beginnings of names o
 
 
 class CustomDecompTable(dict[Any, Callable[..., Any]]):
-    """Decompositions by operator, initially those of default_decompositions(). A function has the operator's parameters and calls others; the
-    operator is kept where it returns NotImplemented, or if its decomposition is not valid for all sizes within the bounds of `Dim`. Removing an
-    operator from the table keeps it."""
+    """Decompositions by operator, initially those of default_decompositions(). A function has the operator's parameters and calls others;
+    the operator is kept where it returns NotImplemented, or if its decomposition is not valid for all sizes within the bounds of `Dim`.
+    Removing an operator from the table keeps it."""
 
     def __init__(self) -> None:
         super().__init__({find_operator(f"torch.ops.aten.{name}"): function for name, function in TABLE.items()})
@@ -71,8 +71,8 @@ def list_all_names(graph: dict[str, Any]) -> set[str]:
 
 
 def inline(lowering: Lowering, graph: dict[str, Any]) -> None:
-    """Replaces calls of graphs under no_grad, or with autocast disabled, by the nodes of these graphs. Raises NotImplementedError if autocast is
-    enabled."""
+    """Replaces calls of graphs under no_grad, or with autocast disabled, by the nodes of these graphs. Raises NotImplementedError if
+    autocast is enabled."""
     made: list[dict[str, Any]] = []
     renamed: dict[str, str] = {}
     for node in graph["nodes"]:
@@ -86,7 +86,8 @@ def inline(lowering: Lowering, graph: dict[str, Any]) -> None:
             continue
         if at == INLINED["torch.ops.higher_order.wrap_with_autocast"] and node["inputs"][2]["arg"].get("as_bool") is not False:
             raise NotImplementedError(
-                f"run_decompositions: node {node['name']!r} enables autocast, which decomposed operators would ignore; run the program as it is, "
+                f"run_decompositions: node {node['name']!r} enables autocast, which decomposed operators would ignore; run the program as "
+                "it is, "
                 "or call run_decompositions() in PyTorch before it is saved"
             )
         inner = node["inputs"][at]["arg"]["as_graph"]["graph"]
@@ -173,8 +174,11 @@ def replace_update(decomposition: Callable[..., Any], given: Callable[..., Any] 
 
 
 def add_guards(lowering: Lowering, graph: dict[str, Any]) -> None:
-    """Adds assertions that sizes of inputs are at least 2, for the symbols that decompositions require to be so and that runs do not check."""
-    sizes = [(x, d, size) for x in list_names(graph["inputs"]) for d, size in enumerate(graph["tensor_values"].get(x, {"sizes": []})["sizes"])]
+    """Adds assertions that sizes of inputs are at least 2, for the symbols that decompositions require to be so and that runs do not
+    check."""
+    sizes = [
+        (x, d, size) for x in list_names(graph["inputs"]) for d, size in enumerate(graph["tensor_values"].get(x, {"sizes": []})["sizes"])
+    ]
     nodes: list[Node] = []
 
     for symbol in sorted(lowering.required):
@@ -189,7 +193,9 @@ def add_guards(lowering: Lowering, graph: dict[str, Any]) -> None:
         asserted = {"self": {"as_sym_bool": {"as_name": holds}}, "assert_msg": {"as_string": text}}
         nodes.append(create_node("torch.ops.aten._assert_scalar.default", asserted, [], lowering.name("_assert_scalar_default")))
         graph["sym_int_values"][number] = copy.deepcopy(size)
-        graph["sym_bool_values"][holds] = {"as_expr": {"expr_str": f"GreaterThan({write_symbol(symbol)}, Integer(2))", "hint": {"as_bool": True}}}
+        graph["sym_bool_values"][holds] = {
+            "as_expr": {"expr_str": f"GreaterThan({write_symbol(symbol)}, Integer(2))", "hint": {"as_bool": True}}
+        }
     graph["nodes"] = nodes + graph["nodes"]
 
 
@@ -198,7 +204,8 @@ def check_table(table: Table) -> Table:
     for key in table:
         if not isinstance(key, AtenOverload | OpOverload):
             raise TypeError(
-                f"run_decompositions: the key {key!r:.100} of the table is not an overload of an operator, such as torch.ops.aten.silu.default"
+                f"run_decompositions: the key {key!r:.100} of the table is not an overload of an operator, such as "
+                "torch.ops.aten.silu.default"
             )
     return dict(table)
 

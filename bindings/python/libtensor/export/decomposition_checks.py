@@ -34,13 +34,15 @@ SMALL = (0, 1, 2, 3, 5)  # sizes that are tried where no bound forbids them
 
 
 class _Tracer(OperatorTracer):
-    """Records the operators of the decomposition of `target` as operators on the CPU. Decompositions are called with tensors on the device meta;
-    other tensors that they use are constants."""
+    """Records the operators of the decomposition of `target` as operators on the CPU. Decompositions are called with tensors on the device
+    meta; other tensors that they use are constants."""
 
     def __init__(self, target: str, table: Table) -> None:
         super().__init__(Graph(), Module(), table)
         self.target = target
-        self.lifted: dict[int, tuple[Tensor, Tensor, str]] = {}  # constants, with their copies on the device meta and the names of their nodes
+        self.lifted: dict[
+            int, tuple[Tensor, Tensor, str]
+        ] = {}  # constants, with their copies on the device meta and the names of their nodes
 
     def __torch_function__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
         args, kwargs = self.lift(args), self.lift(kwargs or {})
@@ -63,7 +65,8 @@ class _Tracer(OperatorTracer):
 
     def reject_control_flow(self, *_: Any) -> Any:
         raise RuntimeError(
-            f"run_decompositions: the decomposition of {self.target} calls torch.cond or another function of control flow, which decompositions "
+            f"run_decompositions: the decomposition of {self.target} calls torch.cond or another function of control flow, which "
+            "decompositions "
             "cannot; select with torch.where, or return NotImplemented"
         )
 
@@ -87,10 +90,12 @@ class _Collector(Collecting, _Tracer):
 
 
 class DecompositionCall:
-    """A call of the decomposition `function` with the arguments of a node. `names` are the tensors and numbers in these arguments. The function must
-    have the results of `operator`, the operator of the node."""
+    """A call of the decomposition `function` with the arguments of a node. `names` are the tensors and numbers in these arguments. The
+    function must have the results of `operator`, the operator of the node."""
 
-    def __init__(self, table: Table, graph: dict[str, Any], node: Node, function: Callable[..., Any], names: list[str], operator: Any) -> None:
+    def __init__(
+        self, table: Table, graph: dict[str, Any], node: Node, function: Callable[..., Any], names: list[str], operator: Any
+    ) -> None:
         self.table, self.graph, self.node, self.function, self.names, self.operator = table, graph, node, function, names, operator
 
     def evaluate_number(self, name: str, sizes: dict[str, int]) -> int:
@@ -116,8 +121,8 @@ class DecompositionCall:
         return args, {x["name"]: read_argument(x["arg"], values) for x in self.node["inputs"] if x["kind"] == 2}
 
     def record_graph(self, sizes: dict[str, int], guards: Guards | None = None) -> Recording:
-        """Records a call of the function for the values of symbols. Collects its comparisons of sizes in `guards`. Raises NotImplementedError if the
-        function returns NotImplemented."""
+        """Records a call of the function for the values of symbols. Collects its comparisons of sizes in `guards`. Raises
+        NotImplementedError if the function returns NotImplemented."""
         tracer = (_Tracer if guards is None else _Collector)(self.node["target"], self.table)
         recorded = tracer.graph
         if isinstance(tracer, _Collector) and guards is not None:
@@ -136,7 +141,13 @@ class DecompositionCall:
             placeholder.meta["name"] = name
         args, kwargs = self.read_arguments(values)
         try:
-            with no_grad(), autocast("cpu", enabled=False), make_device("meta"), tracer, contextlib.nullcontext() if guards is None else collecting():
+            with (
+                no_grad(),
+                autocast("cpu", enabled=False),
+                make_device("meta"),
+                tracer,
+                contextlib.nullcontext() if guards is None else collecting(),
+            ):
                 result = self.function(*args, **kwargs)
         finally:
             if guards is not None:
@@ -182,8 +193,8 @@ class DecompositionCall:
         return True
 
     def compute_results(self, sizes: dict[str, int], run: Callable[..., Any], limit: int) -> list[Any]:
-        """Returns the results of `run(values)`, and the values after it, to which it can write. The elements of integer tensors are less than
-        `limit`."""
+        """Returns the results of `run(values)`, and the values after it, to which it can write. The elements of integer tensors are less
+        than `limit`."""
         values: dict[str, Any] = {}
         for name in self.names:
             is_tensor = name in self.graph["tensor_values"]
@@ -279,8 +290,8 @@ class DecompositionChecker:
 
 
 def list_sizes(chooser: SizeChooser, numbers: list[int]) -> Iterator[dict[Symbol, int]]:
-    """Yields sizes to try. For each symbol, with the examples of the others: its bounds, small and large sizes and those near `numbers`; then small
-    sizes for all symbols together."""
+    """Yields sizes to try. For each symbol, with the examples of the others: its bounds, small and large sizes and those near `numbers`;
+    then small sizes for all symbols together."""
     near = list_near(numbers)
     for symbol in chooser.symbols:
         ends = [symbol.least, *SMALL, 2 * symbol.hint, *([FAR[0]] if symbol.most is None else [symbol.most]), *near]
@@ -292,8 +303,9 @@ def list_sizes(chooser: SizeChooser, numbers: list[int]) -> Iterator[dict[Symbol
 
 
 def holds_for_sizes(call: DecompositionCall, first: Recording, recordings: list[Recording], plan: Plan, known: KnownSizes) -> bool:
-    """Returns whether the graph `first`, which unify() made of `recordings`, has the results of the function for the sizes within the bounds of the
-    symbols. Tries the bounds, small and large sizes, and sizes on both sides of the size comparisons in the code of the function."""
+    """Returns whether the graph `first`, which unify() made of `recordings`, has the results of the function for the sizes within the
+    bounds of the symbols. Tries the bounds, small and large sizes, and sizes on both sides of the size comparisons in the code of the
+    function."""
     chooser = SizeChooser(plan.symbols, 0)
     try:
         checker = DecompositionChecker(call, first, plan, find_expressions(recordings, known.express))
@@ -343,7 +355,9 @@ def check_results(graph: dict[str, Any], node: Node, found: list[Any]) -> None:
         sizes = meta["sizes"]
         if len(sizes) != value.dim() or any(s.get("as_int", n) != n for s, n in zip(sizes, value.shape, strict=True)):
             shape = ", ".join(str(s.get("as_int", "?")) for s in sizes)
-            raise RuntimeError(f"{where} returns a tensor of shape {list(value.shape)} as result {i}; that of the operator has the shape [{shape}]")
+            raise RuntimeError(
+                f"{where} returns a tensor of shape {list(value.shape)} as result {i}; that of the operator has the shape [{shape}]"
+            )
 
 
 def is_used(graph: dict[str, Any], name: str) -> bool:

@@ -12,9 +12,8 @@ __all__ = ["Dim", "ShapesCollection", "Symbol", "dims", "expand_rest", "find_sym
 
 
 class Dim:
-    """A named variable size, for the argument dynamic_shapes of export. The bounds `min` (0 by default) and `max` (none by default) are inclusive.
-    `2 * dim + 1`, a positive integer times the Dim plus an integer, is a size that depends on it.
-    """
+    """A named variable size, for the argument dynamic_shapes of export. The bounds `min` (0 by default) and `max` (none by default) are
+    inclusive. `2 * dim + 1`, a positive integer times the Dim plus an integer, is a size that depends on it."""
 
     AUTO: Any
     DYNAMIC: Any
@@ -56,9 +55,8 @@ class Dim:
 
 
 class _Hint:
-    """A size without a name. `Dim.AUTO`: variable if the function supports it, and otherwise fixed. `Dim.DYNAMIC`: variable; an error if the function
-    requires a fixed size. `Dim.STATIC`: fixed. `Dim.AUTO(min=2, max=9)` sets inclusive bounds.
-    """
+    """A size without a name. `Dim.AUTO`: variable if the function supports it, and otherwise fixed. `Dim.DYNAMIC`: variable; an error if
+    the function requires a fixed size. `Dim.STATIC`: fixed. `Dim.AUTO(min=2, max=9)` sets inclusive bounds."""
 
     def __init__(self, name: str, least: int = 0, most: int | None = None) -> None:
         self.name, self.min, self.max = name, least, most
@@ -133,7 +131,9 @@ def _leaf_sizes(spec: Any, shape: tuple[int, ...], where: str) -> dict[int, Any]
         if type(dim) is not int or not -len(shape) <= dim < len(shape):
             raise ValueError(f"export: dynamic_shapes of {where} names dimension {dim!r}, but the tensor has {len(shape)} dimensions")
         if isinstance(entry, int) and entry != shape[dim]:
-            raise ValueError(f"export: dynamic_shapes of {where} has the size {entry} for dimension {dim}, but the input has the size {shape[dim]}")
+            raise ValueError(
+                f"export: dynamic_shapes of {where} has the size {entry} for dimension {dim}, but the input has the size {shape[dim]}"
+            )
         if entry is not None and entry is not Dim.STATIC and not isinstance(entry, int):
             if not isinstance(entry, Dim | _Hint):
                 raise ValueError(f"export: dynamic_shapes of {where} must have Dims, integers and None, not {entry!r}")
@@ -223,14 +223,18 @@ class _Reader:
         root = dim.root
         hint, rest = divmod(size - dim.offset, dim.factor)
         if rest:
-            raise ValueError(f"export: {where} is {size}, but {dim.__name__} is not {size} for any integer {root.__name__}; use another sample")
+            raise ValueError(
+                f"export: {where} is {size}, but {dim.__name__} is not {size} for any integer {root.__name__}; use another sample"
+            )
         if hint < root.min or (root.max is not None and hint > root.max):
             raise ValueError(describe_outlier(where, size, dim))
         other, symbol = self.named.setdefault(root.__name__, (root, Symbol(self.new_name(), root.min, root.max, hint, root.__name__)))
         if (other.min, other.max) != (root.min, root.max):
             raise ValueError(f"export: the Dims {other} and {root} have one name, but other bounds")
         if symbol.hint != hint:
-            raise ValueError(f"export: {where} is {size}, where dynamic_shapes requires that {root.__name__} is {symbol.hint}, as in another input")
+            raise ValueError(
+                f"export: {where} is {size}, where dynamic_shapes requires that {root.__name__} is {symbol.hint}, as in another input"
+            )
         return symbol
 
 
@@ -246,7 +250,9 @@ def find_symbols(
         dynamic_shapes = dynamic_shapes.dynamic_shapes(None, args, kwargs)
     if isinstance(dynamic_shapes, list | tuple):
         if len(dynamic_shapes) != len(values):
-            raise ValueError(f"export: dynamic_shapes has {len(dynamic_shapes)} items, but there are {len(values)} arguments: {', '.join(values)}")
+            raise ValueError(
+                f"export: dynamic_shapes has {len(dynamic_shapes)} items, but there are {len(values)} arguments: {', '.join(values)}"
+            )
         dynamic_shapes = dict(zip(values, dynamic_shapes, strict=True))
     given = dynamic_shapes or {}
     if not isinstance(given, dict):

@@ -39,9 +39,35 @@ def round_number(function: Callable[..., Any]) -> Callable[..., Any]:
 
 
 # The functions of numbers, by their names without the module.
-BINARY = ("add", "sub", "mul", "floordiv", "mod", "truediv", "pow", "eq", "ne", "lt", "le", "gt", "ge", "and_", "or_", "xor", "lshift", "rshift")
+BINARY = (
+    "add",
+    "sub",
+    "mul",
+    "floordiv",
+    "mod",
+    "truediv",
+    "pow",
+    "eq",
+    "ne",
+    "lt",
+    "le",
+    "gt",
+    "ge",
+    "and_",
+    "or_",
+    "xor",
+    "lshift",
+    "rshift",
+)
 NUMBERS: dict[str, Callable[..., Any]] = {name: getattr(operator, name) for name in (*BINARY, "neg", "pos", "not_")}
-NUMBERS |= {"sym_max": sym_max, "sym_min": sym_min, "max": sym_max, "min": sym_min, "sym_not": operator.not_, "sym_float": lambda x: x * 1.0}
+NUMBERS |= {
+    "sym_max": sym_max,
+    "sym_min": sym_min,
+    "max": sym_max,
+    "min": sym_min,
+    "sym_not": operator.not_,
+    "sym_float": lambda x: x * 1.0,
+}
 NUMBERS |= {"sym_sqrt": _sym_sqrt, "_sym_sqrt": _sym_sqrt, "sqrt": _sym_sqrt, "sym_ite": sym_ite, "sym_sum": sum}
 NUMBERS |= dict.fromkeys(("_sym_log2", "log2"), math.log2)
 NUMBERS |= {"floor": round_number(math.floor), "ceil": round_number(math.ceil), "round": round_number(round)}
@@ -256,7 +282,8 @@ def write_checks(text: dict[str, Any]) -> Tensor:
 
 
 class Evaluator:
-    """Evaluates the program with the JSON `text` on the calling thread, with the results of a run in C. `load` returns the program of an archive."""
+    """Evaluates the program with the JSON `text` on the calling thread, with the results of a run in C. `load` returns the program of an
+    archive."""
 
     def __init__(self, text: dict[str, Any], load: Callable[[Tensor], Any]) -> None:
         self.text = text

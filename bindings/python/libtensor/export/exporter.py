@@ -41,7 +41,9 @@ def _list_state(module: Any) -> tuple[dict[str, tuple[str, Tensor]], dict[str, b
     """Returns the parameters and buffers of a module by the names of their placeholders, and which buffers are persistent."""
     if not isinstance(module, Module):
         return {}, {}
-    state: dict[str, tuple[str, Tensor]] = {f"p_{_clean(name)}": (name, value) for name, value in module.named_parameters(remove_duplicate=False)}
+    state: dict[str, tuple[str, Tensor]] = {
+        f"p_{_clean(name)}": (name, value) for name, value in module.named_parameters(remove_duplicate=False)
+    }
     buffers = dict(module.named_buffers(remove_duplicate=False))
     state |= {f"b_{_clean(name)}": (name, value) for name, value in buffers.items()}
     kept = set(module.state_dict())
@@ -104,7 +106,12 @@ def _merge(sizes: list[dict[int, Size]], hinted: list[tuple[Symbol, Any]], stati
 
 @inference_mode(False)
 def _record_all(
-    function: Callable[..., Any], state: dict[str, tuple[str, Tensor]], names: list[str], values: list[Any], spec: Any, sizes: list[dict[int, Size]]
+    function: Callable[..., Any],
+    state: dict[str, tuple[str, Tensor]],
+    names: list[str],
+    values: list[Any],
+    spec: Any,
+    sizes: list[dict[int, Size]],
 ) -> tuple[list[Recording], list[Symbol], list[dict[Symbol, int]]]:
     symbols = list(dict.fromkeys(symbol for found in sizes for symbol, _, _ in found.values()))
     samples = _choose_samples(symbols)
@@ -128,7 +135,8 @@ def _record_all(
 
 
 def _record_sample(call: tuple[Any, ...], inputs: list[Any], sizes: dict[Symbol, int], is_first: bool) -> Recording:
-    """Records a call for the values of symbols. An error for other sizes than those of the sample inputs, which are the first, names them."""
+    """Records a call for the values of symbols. An error for other sizes than those of the sample inputs, which are the first, names
+    them."""
     function, state, names, spec = call
     try:
         return record(function, state, names, inputs, spec)
@@ -164,18 +172,18 @@ def export(
     """Records the operators of a module, or of a function of tensors, as a program, which runs without Python.
 
     `args` and `kwargs` are sample inputs: tensors, numbers, strings and None, in lists, tuples, dicts and registered dataclasses
-    (`torch.export.register_dataclass`). All sizes are fixed, except those that `dynamic_shapes` makes variable: for each argument None, or a dict
-    or list with a `Dim`, `Dim.AUTO` or `Dim.DYNAMIC` for a dimension. The function is called for several sizes, and the numbers that depend on them
-    become operators of sizes. Numbers, strings and None in the arguments are constants. The program writes to buffers and inputs as the module
-    does; export itself changes neither. The program has a copy of the weights.
+    (`torch.export.register_dataclass`). All sizes are fixed, except those that `dynamic_shapes` makes variable: for each argument None, or
+    a dict or list with a `Dim`, `Dim.AUTO` or `Dim.DYNAMIC` for a dimension. The function is called for several sizes, and the numbers that
+    depend on them become operators of sizes. Numbers, strings and None in the arguments are constants. The program writes to buffers and
+    inputs as the module does; export itself changes neither. The program has a copy of the weights.
 
-    Raises RuntimeError if Python code reads elements of a tensor (`if x.sum() > 0`) or converts a variable size to a plain number or a string
-    (`int(n)`, `math.sqrt(n)`; a size of `Dim.AUTO` becomes static instead), if the function fails for another size, or if two calls return different
-    results; UserError if it raises an error for sizes within the bounds of a Dim (those of `Dim.AUTO` and `Dim.DYNAMIC` become narrower);
-    NotImplementedError if the sequence of operators depends on a variable size, and for writes to a tensor that is neither an input nor a buffer.
-    The sizes of the calls are near those of the samples, the bounds of each `Dim`, and up to 4096 without an upper bound. If the program is correct
-    only for sizes of at least 1 or 2, that becomes the lower bound.
-    `strict` and the following arguments are accepted for compatibility with PyTorch, and not used.
+    Raises RuntimeError if Python code reads elements of a tensor (`if x.sum() > 0`) or converts a variable size to a plain number or a
+    string (`int(n)`, `math.sqrt(n)`; a size of `Dim.AUTO` becomes static instead), if the function fails for another size, or if two calls
+    return different results; UserError if it raises an error for sizes within the bounds of a Dim (those of `Dim.AUTO` and `Dim.DYNAMIC`
+    become narrower); NotImplementedError if the sequence of operators depends on a variable size, and for writes to a tensor that is
+    neither an input nor a buffer. The sizes of the calls are near those of the samples, the bounds of each `Dim`, and up to 4096 without an
+    upper bound. If the program is correct only for sizes of at least 1 or 2, that becomes the lower bound. `strict` and the following
+    arguments are accepted for compatibility with PyTorch, and not used.
 
     >>> program = torch.export.export(torch.nn.Linear(2, 1), (torch.ones(3, 2),), dynamic_shapes=({0: torch.export.Dim("batch")},))
     >>> program.module()(torch.ones(5, 2)).shape
@@ -230,7 +238,9 @@ def export(
     created = Sizes(symbols, samples)
     for node in list_varying(recordings[0]):
         created.create_all(recordings, recordings[0].nodes.index(node))
-    text = write_model(recordings, symbols, created, state, buffers, values, (spec, recordings[0].spec), [*argument_names, *kwargs], modules)
+    text = write_model(
+        recordings, symbols, created, state, buffers, values, (spec, recordings[0].spec), [*argument_names, *kwargs], modules
+    )
     tensors = dict([*state.values(), *recordings[0].constants.values()])
     example = write_samples(args, kwargs)
     check_operators(recordings[0])
@@ -251,17 +261,25 @@ def check_operators(recording: Recording) -> None:
 
 
 def save(
-    ep: ExportedProgram, f: Any, *, extra_files: dict[str, Any] | None = None, opset_version: dict[str, int] | None = None, pickle_protocol: int = 2
+    ep: ExportedProgram,
+    f: Any,
+    *,
+    extra_files: dict[str, Any] | None = None,
+    opset_version: dict[str, int] | None = None,
+    pickle_protocol: int = 2,
 ) -> None:
-    """Writes a program to a path or a file object, as PyTorch's torch.export.save does: torch.export.load of PyTorch and of libtensor read it.
+    """Writes a program to a path or a file object, as PyTorch's torch.export.save does: torch.export.load of PyTorch and of libtensor read
+    it.
 
-    A file at the path is replaced atomically. `extra_files` are the contents of more files in the archive, as strings, by name; `load` reads them.
-    `opset_version` and `pickle_protocol` are accepted for compatibility with PyTorch, and not used."""
+    A file at the path is replaced atomically. `extra_files` are the contents of more files in the archive, as strings, by name; `load`
+    reads them. `opset_version` and `pickle_protocol` are accepted for compatibility with PyTorch, and not used."""
     if not isinstance(ep, ExportedProgram):
         raise TypeError(f"The 'ep' parameter must be an instance of 'ExportedProgram', got '{type(ep).__name__}' instead.")
     for name, content in (extra_files or {}).items():
         if not isinstance(name, str) or not name or not isinstance(content, str):
-            raise TypeError(f"export.save: extra_files must have strings by name, but {name!r:.60} is a {type(content).__name__}; decode bytes first")
+            raise TypeError(
+                f"export.save: extra_files must have strings by name, but {name!r:.60} is a {type(content).__name__}; decode bytes first"
+            )
     tensors = {x.name: t for t, x in zip(ep._tensors, ep._program.state, strict=True)}
     archive = write_archive(ep._text, tensors, ep._samples, extra_files)
     if is_path(f):

@@ -1,4 +1,5 @@
-"""Expressions of symbolic sizes, which files contain as sympy's srepr writes them: Add(Mul(Integer(2), Symbol('s0', integer=True)), Integer(1))."""
+"""Expressions of symbolic sizes, which files contain as sympy's srepr writes them: Add(Mul(Integer(2), Symbol('s0', integer=True)),
+Integer(1))."""
 
 from __future__ import annotations
 
@@ -69,8 +70,8 @@ def _count_factors(x: Expression) -> int:
 
 @functools.lru_cache(4096)
 def write_python(text: str) -> str:
-    """Returns an expression in sympy's srepr as Python. Raises NotImplementedError for functions other than those that runs compute, and powers other
-    than small constant ones."""
+    """Returns an expression in sympy's srepr as Python. Raises NotImplementedError for functions other than those that runs compute, and
+    powers other than small constant ones."""
 
     def visit(x: Expression) -> str:
         operands = list(map(visit, x.operands))
@@ -90,7 +91,9 @@ def write_python(text: str) -> str:
     expression = parse_expression(text)
     written = visit(expression)
     if _count_factors(expression) > MOST_FACTORS:
-        raise NotImplementedError(f"run_decompositions: the size {text:.200} is not supported: it is a product of more than {MOST_FACTORS} numbers")
+        raise NotImplementedError(
+            f"run_decompositions: the size {text:.200} is not supported: it is a product of more than {MOST_FACTORS} numbers"
+        )
     return written
 
 

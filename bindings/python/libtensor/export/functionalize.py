@@ -35,11 +35,14 @@ def is_view(op: Any) -> bool:
     if not isinstance(op, AtenOverload):
         return False
     first = op._schema.arguments[:1]
-    return bool(first and first[0].alias_info and not first[0].is_write and "->" in str(op._schema) and "(a" in str(op._schema).partition("->")[2])
+    return bool(
+        first and first[0].alias_info and not first[0].is_write and "->" in str(op._schema) and "(a" in str(op._schema).partition("->")[2]
+    )
 
 
 def write_back(op: AtenOverload, index: int) -> Callable[..., Any]:
-    """Returns a function of a tensor, the new value of result `index` of a view of it, and the view's arguments: the tensor with that value."""
+    """Returns a function of a tensor, the new value of result `index` of a view of it, and the view's arguments: the tensor with that
+    value."""
 
     def scatter(parent: Tensor, value: Tensor, *args: Any, **kwargs: Any) -> Any:
         name = op.op_name
@@ -74,7 +77,9 @@ def write_back(op: AtenOverload, index: int) -> Callable[..., Any]:
             return aten.diagonal_scatter.default(parent, value, given["offset"], given["dim1"], given["dim2"])
         if name == "as_strided":
             return aten.as_strided_scatter.default(parent, value, given["size"], given["stride"], given["storage_offset"])
-        raise RuntimeError(f"run_decompositions: the program writes to a view that {op} returns, which is not supported; clone() it before the write")
+        raise RuntimeError(
+            f"run_decompositions: the program writes to a view that {op} returns, which is not supported; clone() it before the write"
+        )
 
     return scatter
 
@@ -85,7 +90,11 @@ def find_plain(op: AtenOverload) -> AtenOverload | None:
     packet = getattr(aten, op.op_name.rstrip("_"), None)
     overloads = [op.overload, *packet.overloads()] if packet is not None else []
     for found in (getattr(packet, x, None) for x in overloads if not x.endswith("out")):
-        if found is not None and not find_written(found) and [(a.name, a.kind) for a in found._schema.arguments][: len(parameters)] == parameters:
+        if (
+            found is not None
+            and not find_written(found)
+            and [(a.name, a.kind) for a in found._schema.arguments][: len(parameters)] == parameters
+        ):
             plain: AtenOverload = found
             return plain
     return None
@@ -99,7 +108,11 @@ def find_returning(op: AtenOverload) -> AtenOverload | None:
     parameters = [(a.name, a.kind) for a in op._schema.arguments if not a.is_write]
     packet = getattr(aten, op.op_name)
     for found in (getattr(packet, x, None) for x in packet.overloads()):
-        if found is not None and not find_written(found) and [(a.name, a.kind) for a in found._schema.arguments][: len(parameters)] == parameters:
+        if (
+            found is not None
+            and not find_written(found)
+            and [(a.name, a.kind) for a in found._schema.arguments][: len(parameters)] == parameters
+        ):
             returning: AtenOverload = found
             return returning
     return None
@@ -113,7 +126,9 @@ def find_functional(op: AtenOverload) -> Callable[..., Any]:
             f"run_decompositions: the program calls {op}, which changes the size of its argument; use reshape() or new_empty() instead"
         )
     if found is None:
-        raise RuntimeError(f"run_decompositions: the program calls {op}, which writes to its argument and has no form that returns a new tensor")
+        raise RuntimeError(
+            f"run_decompositions: the program calls {op}, which writes to its argument and has no form that returns a new tensor"
+        )
 
     def apply(self: Tensor, *args: Any, **kwargs: Any) -> Any:
         made = found(self, *args, **kwargs)
@@ -194,11 +209,13 @@ class _Functionalizer:
             self.names[result], self.seen[result] = self.names[target], self.writes[self.root(target)]
 
     def write_list(self, node: Node, op: AtenOverload) -> None:
-        """Replaces an operator that writes to the tensors of a list, such as _foreach_add_. If tensors may share memory, the operator is called for
-        one after the other, as it is executed."""
+        """Replaces an operator that writes to the tensors of a list, such as _foreach_add_. If tensors may share memory, the operator is
+        called for one after the other, as it is executed."""
         plain = find_plain(op)
         if plain is None:
-            raise RuntimeError(f"run_decompositions: the program calls {op}, which writes to its arguments and has no form that returns new tensors")
+            raise RuntimeError(
+                f"run_decompositions: the program calls {op}, which writes to its arguments and has no form that returns new tensors"
+            )
         lists = [x["arg"]["as_tensors"] for x in node["inputs"] if "as_tensors" in x["arg"]]
         roots = [self.root(x["name"]) for items in lists for x in items]
         if len(set(roots)) == len(roots):
@@ -221,8 +238,8 @@ class _Functionalizer:
             self.store(target, value)
 
     def write_custom(self, node: Node, op: OpOverload, constant: set[str]) -> None:
-        """Calls a custom operator that writes to arguments with copies of these, or with views of copies of the values that they are views of.
-        `constant` are the inputs that the program must not write to."""
+        """Calls a custom operator that writes to arguments with copies of these, or with views of copies of the values that they are views
+        of. `constant` are the inputs that the program must not write to."""
         arguments = op._schema.arguments
         written = [x["arg"] for a, x in zip(arguments, node["inputs"], strict=False) if a.is_write and x["kind"] != 2]
         written += [x["arg"] for a in arguments for x in node["inputs"] if a.is_write and x["kind"] == 2 and x["name"] == a.name]

@@ -32,9 +32,11 @@ class GraphReader:
     def __init__(self, text: dict[str, Any]) -> None:
         self.sizes = {name: symbol.hint for name, symbol in Samples(text).symbols.items()}
 
-    def read(self, graph: dict[str, Any], inputs: Iterable[tuple[str, str, str, Any]], outputs: Sequence[Any], root: dict[str, Any]) -> GraphModule:
-        """Returns the module of a graph. `inputs` are the operation, the target, the name and the constant value of each input, and `root` has the
-        attributes of the module by their dotted names."""
+    def read(
+        self, graph: dict[str, Any], inputs: Iterable[tuple[str, str, str, Any]], outputs: Sequence[Any], root: dict[str, Any]
+    ) -> GraphModule:
+        """Returns the module of a graph. `inputs` are the operation, the target, the name and the constant value of each input, and `root`
+        has the attributes of the module by their dotted names."""
         made, values = Graph(), {}
         for op, target, name, constant in inputs:
             values[name] = made.create_node(op, target, name=target.replace(".", "_") if op == "get_attr" else None)
@@ -108,7 +110,8 @@ def find_target(target: str) -> Callable[..., Any]:
 
 
 def list_inputs(specs: list[dict[str, Any]], is_lifted: bool) -> list[tuple[str, str, str, Any]]:
-    """Returns the operation, target, name and constant value of each input: attributes of the module for the state, unless it `is_lifted`."""
+    """Returns the operation, target, name and constant value of each input: attributes of the module for the state, unless it
+    `is_lifted`."""
     made = []
     for union in specs:
         ((kind, spec),) = union.items()
@@ -120,8 +123,8 @@ def list_inputs(specs: list[dict[str, Any]], is_lifted: bool) -> list[tuple[str,
 
 
 def build_graph_module(text: dict[str, Any], state: dict[str, Any] | None = None, info: _PyTreeInfo | None = None) -> GraphModule:
-    """Returns the graph of a program with the JSON `text`. Parameters, buffers and constants are inputs before those of the program; attributes with
-    a `state`, which has them by name, and then the module is called as `info` describes.
+    """Returns the graph of a program with the JSON `text`. Parameters, buffers and constants are inputs before those of the program;
+    attributes with a `state`, which has them by name, and then the module is called as `info` describes.
 
     Raises NotImplementedError for functions that Python lacks."""
     module = text["graph_module"]

@@ -1,7 +1,7 @@
 """Collects the comparisons of sizes that Python code makes while it is recorded, as expressions of the variable sizes.
 
-During a collection the sizes of tensors are numbers that have an expression: arithmetic returns such numbers, and a comparison adds a Guard, a
-conversion a Conversion."""
+During a collection the sizes of tensors are numbers that have an expression: arithmetic returns such numbers, and a comparison adds a
+Guard, a conversion a Conversion."""
 
 from __future__ import annotations
 
@@ -157,7 +157,8 @@ def collecting() -> Iterator[None]:
 
 
 def find_expressions(recordings: list[Recording], express: Callable[[tuple[int, ...]], int | str]) -> Expressions:
-    """Returns the sizes of the tensors of recordings for several sizes: of all tensors, or of those before the first operator that differs."""
+    """Returns the sizes of the tensors of recordings for several sizes: of all tensors, or of those before the first operator that
+    differs."""
     found: Expressions = {}
 
     def write(vector: tuple[int, ...]) -> int | str:

@@ -1,5 +1,5 @@
-"""Operators of functions, such as torch.ops.higher_order.cond, with the arguments that they have in graphs: a graph is a function of its inputs that
-returns a tuple or a list."""
+"""Operators of functions, such as torch.ops.higher_order.cond, with the arguments that they have in graphs: a graph is a function of its
+inputs that returns a tuple or a list."""
 
 from __future__ import annotations
 

@@ -16,9 +16,17 @@ from .expressions import FUNCTIONS, Expression, parse_expression, write_python
 
 __all__ = ["compare_sizes"]
 
-ATTRIBUTES = frozenset(("size", "is_integer", "trunc", "floor", "ceil", "sqrt", "_sym_sqrt", "sym_float", "sym_int", "sym_not", "sym_max", "sym_min"))
-NAMES: dict[str, Any] = {"round": round, "abs": abs, "math": SimpleNamespace(trunc=math.trunc, floor=math.floor, ceil=math.ceil, sqrt=math.sqrt)}
-NAMES["torch"] = SimpleNamespace(_sym_sqrt=_sym_sqrt, sym_float=sym_float, sym_int=sym_int, sym_not=sym_not, sym_max=sym_max, sym_min=sym_min)
+ATTRIBUTES = frozenset(
+    ("size", "is_integer", "trunc", "floor", "ceil", "sqrt", "_sym_sqrt", "sym_float", "sym_int", "sym_not", "sym_max", "sym_min")
+)
+NAMES: dict[str, Any] = {
+    "round": round,
+    "abs": abs,
+    "math": SimpleNamespace(trunc=math.trunc, floor=math.floor, ceil=math.ceil, sqrt=math.sqrt),
+}
+NAMES["torch"] = SimpleNamespace(
+    _sym_sqrt=_sym_sqrt, sym_float=sym_float, sym_int=sym_int, sym_not=sym_not, sym_max=sym_max, sym_min=sym_min
+)
 SYNTAX: tuple[type[ast.AST], ...] = (
     ast.Expression,
     ast.Load,
@@ -48,7 +56,8 @@ class Arguments:
 
 
 def compare_sizes(text: dict[str, Any], specs: list[dict[str, Any]], leaves: Sequence[Any]) -> None:
-    """Compares the sizes of the flat arguments `leaves`, which have `specs`, with the sizes, bounds and guards of a program with the JSON `text`.
+    """Compares the sizes of the flat arguments `leaves`, which have `specs`, with the sizes, bounds and guards of a program with the JSON
+    `text`.
 
     The results are not used: the arguments have passed the checks of the program."""
     metas = text["graph_module"]["graph"]["tensor_values"]

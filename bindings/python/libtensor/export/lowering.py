@@ -75,8 +75,8 @@ class Lowering:
     ) -> tuple[list[Node], dict[str, str]] | None:
         """Returns the nodes of a decomposition, whose results have the names of the node's, and the names of those that are other values.
 
-        Returns None if the decomposition does not apply, or not to all sizes for which `operator` is defined. Descriptions of new values are added to
-        the graph."""
+        Returns None if the decomposition does not apply, or not to all sizes for which `operator` is defined. Descriptions of new values
+        are added to the graph."""
         names = list(dict.fromkeys(list_names(node["inputs"])))
         try:
             described = [self._describe(graph, name) for name in names]
@@ -128,7 +128,8 @@ class Lowering:
         """Adds a tensor that a decomposition uses as a constant input; returns its name."""
         if graph is not self.graph:
             raise RuntimeError(
-                f"run_decompositions: the decomposition of {node['target']}, which a function of torch.cond or other control flow calls, uses a "
+                f"run_decompositions: the decomposition of {node['target']}, which a function of torch.cond or other control flow calls, "
+                "uses a "
                 "tensor that is not an argument; this is supported outside of control flow alone"
             )
         key = value.data_ptr(), value.dtype, value.shape, value.stride()

@@ -31,7 +31,8 @@ def describe(graph: dict[str, Any], name: str) -> dict[str, Any]:
 
 
 def normalize(graph: dict[str, Any]) -> None:
-    """Writes the arguments of all nodes in the order of the parameters of their operators, with the defaults of omitted ones that others follow.
+    """Writes the arguments of all nodes in the order of the parameters of their operators, with the defaults of omitted ones that others
+    follow.
 
     Raises RuntimeError for arguments that an operator does not have, and for other numbers of results."""
     for node in walk_nodes(graph):
@@ -48,7 +49,9 @@ def _bind(node: Node, op: OpOverload) -> None:
     for i, x in enumerate(node["inputs"]):
         name = x["name"] or (positional[i] if i < len(positional) else "")
         if name not in parameters or name in given:
-            what = "has more arguments than parameters" if not name else f"has the argument {name!r:.60} " + ("twice" if name in given else "")
+            what = (
+                "has more arguments than parameters" if not name else f"has the argument {name!r:.60} " + ("twice" if name in given else "")
+            )
             raise RuntimeError(f"run_decompositions: a call of {target} {what.rstrip()}; the schema of the operator is {schema}")
         _check_alias(parameters[name], x["arg"], target)
         given[name] = x["arg"]
@@ -63,10 +66,14 @@ def _bind(node: Node, op: OpOverload) -> None:
     inputs += [{"name": name, "arg": arg, "kind": 2} for name, arg in given.items() if parameters[name].kwarg_only]
     node["inputs"] = inputs
     if all(kind.startswith("Tensor") for kind in schema.result_kinds) and len(node["outputs"]) != len(schema.result_kinds):
-        raise RuntimeError(f"run_decompositions: a call of {target} has {len(node['outputs'])} results, but the operator {len(schema.result_kinds)}")
+        raise RuntimeError(
+            f"run_decompositions: a call of {target} has {len(node['outputs'])} results, but the operator {len(schema.result_kinds)}"
+        )
 
 
 def _check_alias(parameter: Argument, arg: dict[str, Any], target: str) -> None:
     """Raises RuntimeError if an operator writes to or returns a view of an argument that is no tensor."""
     if parameter.alias_info is not None and next(list_names(arg), None) is None and not arg.keys() & {"as_none", "as_tensors"}:
-        raise RuntimeError(f"run_decompositions: the argument {parameter.name!r} of {target} must be a tensor, but is {' '.join(arg)} in the program")
+        raise RuntimeError(
+            f"run_decompositions: the argument {parameter.name!r} of {target} must be a tensor, but is {' '.join(arg)} in the program"
+        )

@@ -63,8 +63,8 @@ def _end(times: _Times) -> None:
 
 
 def operator_table(run: Callable[[], object], seconds: float) -> str:
-    """Calls `run` repeatedly for some seconds, and returns a table of the operators that it calls on this thread, the slowest first: calls and
-    milliseconds of one run, and the share of its time. Meanwhile another observer of the process, such as a profiler's, is not called.
+    """Calls `run` repeatedly for some seconds, and returns a table of the operators that it calls on this thread, the slowest first: calls
+    and milliseconds of one run, and the share of its time. Meanwhile another observer of the process, such as a profiler's, is not called.
     """
     times, runs, total = _Times(), 0, 0.0
     _begin(times)

@@ -68,7 +68,9 @@ c_load_memory = bind("tensor_program_load_memory", c_void_p, c_int64, POINTER(c_
 c_run = bind("tensor_program_run_with", c_void_p, POINTER(Options), POINTER(Value), c_int32, POINTER(Value), c_int32)
 c_structure = bind("tensor_program_structure", c_void_p, POINTER(c_char_p), POINTER(c_char_p))
 c_tensor = bind("tensor_program_tensor", c_void_p, c_int32, POINTER(c_void_p))
-c_lists = {name: bind(f"tensor_program_{name}", c_void_p, POINTER(POINTER(Described)), POINTER(c_int32)) for name in ("inputs", "outputs", "state")}
+c_lists = {
+    name: bind(f"tensor_program_{name}", c_void_p, POINTER(POINTER(Described)), POINTER(c_int32)) for name in ("inputs", "outputs", "state")
+}
 program_free = getter("tensor_program_free", c_int32, c_void_p)
 
 
@@ -78,8 +80,8 @@ def check(status: int) -> None:
 
 
 class Item:
-    """An input or an output of a program, or a parameter, buffer or constant. `constant` is the value of an exported constant, which an argument must
-    equal."""
+    """An input or an output of a program, or a parameter, buffer or constant. `constant` is the value of an exported constant, which an
+    argument must equal."""
 
     def __init__(self, described: Described):
         self.name = described.name.decode()
@@ -184,7 +186,8 @@ class Program:
         return tensor
 
     def run(self, *inputs: Any, state: list[Tensor] | None = None, gradients: bool = False) -> list[Any]:
-        """Returns the outputs of the program for its flat inputs, with other tensors than those of the program if `state` has one for each."""
+        """Returns the outputs of the program for its flat inputs, with other tensors than those of the program if `state` has one for
+        each."""
         given, made = (Value * max(len(inputs), 1))(), (Value * max(len(self.outputs), 1))()
         kept: list[Any] = []
         for value, to in zip(inputs, given, strict=False):
@@ -270,8 +273,8 @@ class ExportedModule(Module):
 
 
 def create_class(program: Program, names: list[str] | None) -> type[ExportedModule]:
-    """Returns the class of a program's module, whose forward has the signature of the exported one. `names` are those of the arguments in the file;
-    without them, an argument has the name of its input."""
+    """Returns the class of a program's module, whose forward has the signature of the exported one. `names` are those of the arguments in
+    the file; without them, an argument has the name of its input."""
     if program.in_spec is None:
         return ExportedModule
     positional, keywords = program.in_spec.children_specs
@@ -288,7 +291,9 @@ def create_class(program: Program, names: list[str] | None) -> type[ExportedModu
     except (TypeError, ValueError):  # names of a file that are no identifiers
         return ExportedModule
     function = ExportedModule.forward
-    forward: Any = types.FunctionType(function.__code__, function.__globals__, function.__name__, function.__defaults__, function.__closure__)
+    forward: Any = types.FunctionType(
+        function.__code__, function.__globals__, function.__name__, function.__defaults__, function.__closure__
+    )
     forward.__signature__ = signature
 
     def reduce(self: ExportedModule) -> Any:
@@ -325,7 +330,9 @@ def arrange(args: tuple[Any, ...], kwargs: dict[str, Any], spec: _pytree.TreeSpe
     if set(keywords.context) != set(kwargs):
         passed = [name for name in kwargs if name in names and name not in keywords.context]
         hint = f"; the program takes {', '.join(passed)} by position" if passed else ""
-        raise ValueError(f"Ran into a kwarg keyword mismatch: Got the following keywords {list(kwargs)} but expected {list(keywords.context)}{hint}")
+        raise ValueError(
+            f"Ran into a kwarg keyword mismatch: Got the following keywords {list(kwargs)} but expected {list(keywords.context)}{hint}"
+        )
     kwargs = {name: kwargs[name] for name in keywords.context}
     if len(args) != positional.num_children:
         known = ", ".join(names[: positional.num_leaves])
@@ -356,7 +363,8 @@ def mismatch(given: Any, spec: _pytree.TreeSpec, reason: str) -> ValueError:
 
 
 def select_leaves(value: Any, expected: _pytree.TreeSpec) -> list[Any]:
-    """Returns the leaves of a value that stands for an argument, as a Proxy of torch.fx does: it is indexed as the exported argument was."""
+    """Returns the leaves of a value that stands for an argument, as a Proxy of torch.fx does: it is indexed as the exported argument
+    was."""
     if expected.is_leaf():
         return [value]
     is_dict = expected.type in (dict, OrderedDict)
@@ -440,8 +448,9 @@ class ExportedProgram:
 
     @functools.cached_property
     def graph_module(self) -> Any:
-        """The operators as a torch.fx.GraphModule, whose inputs are the parameters, buffers and constants before those of the program. A node's
-        `meta["val"]` is a tensor on the device meta with the sizes of the sample inputs, or a number. Changes of it do not change the program."""
+        """The operators as a torch.fx.GraphModule, whose inputs are the parameters, buffers and constants before those of the program. A
+        node's `meta["val"]` is a tensor on the device meta with the sizes of the sample inputs, or a number. Changes of it do not change
+        the program."""
         from .graph import build_graph_module
 
         return build_graph_module(self._text)
@@ -504,14 +513,13 @@ class ExportedProgram:
     ) -> ExportedProgram:
         """Returns a program of simpler operators with the same results, which has copies of the weights.
 
-        Without a table, operators become those of Core ATen IR where libtensor has a decomposition. `decomp_table` is a dict from overloads to
-        functions that call other operators, such as a changed `default_decompositions()`; with an empty one, operators stay as they are. An operator
-        is kept if its decomposition is not valid for all sizes within the bounds of `Dim`: set `min` and `max`.
-        Operators that write to tensors become ones that return new tensors, and buffers and inputs that the program writes to become outputs of the
-        graph.
+        Without a table, operators become those of Core ATen IR where libtensor has a decomposition. `decomp_table` is a dict from overloads
+        to functions that call other operators, such as a changed `default_decompositions()`; with an empty one, operators stay as they are.
+        An operator is kept if its decomposition is not valid for all sizes within the bounds of `Dim`: set `min` and `max`. Operators that
+        write to tensors become ones that return new tensors, and buffers and inputs that the program writes to become outputs of the graph.
 
-        Raises TypeError for a key that is not an overload, RuntimeError for a function whose results have another number or shape than those of the
-        operator.
+        Raises TypeError for a key that is not an overload, RuntimeError for a function whose results have another number or shape than
+        those of the operator.
 
         `decompose_custom_triton_ops` is accepted for compatibility with PyTorch, and not used.
 
@@ -564,7 +572,10 @@ class ExportedProgram:
         raise RuntimeError("Unable to call ExportedProgram directly. You should use `exported_program.module()` instead.")
 
     def __str__(self) -> str:
-        return f"ExportedProgram:\n{show_graph(self._text)}\n\nGraph signature: {self.graph_signature}\nRange constraints: {self.range_constraints}"
+        return (
+            f"ExportedProgram:\n{show_graph(self._text)}\n\nGraph signature: {self.graph_signature}\nRange constraints: "
+            f"{self.range_constraints}"
+        )
 
 
 def list_records(source: str | Tensor) -> dict[str, Tensor]:
@@ -597,12 +608,11 @@ def read_extra_files(source: str | Tensor) -> dict[str, str]:
 def load(f: Any, *, extra_files: dict[str, Any] | None = None, expected_opset_version: dict[str, int] | None = None) -> ExportedProgram:
     """Loads a program that torch.export.save of libtensor, or of PyTorch 2.9 or later, wrote. Nothing in the file is executed.
 
-    `f` is a path, whose weights are mapped into memory, or a file object. The contents of the files that `save` received as `extra_files` are
-    stored in the dict `extra_files`, by name. `expected_opset_version` is accepted for compatibility with PyTorch, and not used.
+    `f` is a path, whose weights are mapped into memory, or a file object. The contents of the files that `save` received as `extra_files`
+    are stored in the dict `extra_files`, by name. `expected_opset_version` is accepted for compatibility with PyTorch, and not used.
 
-    Raises NotImplementedError with the names of the operators that libtensor lacks, OSError for a file that cannot be read, and RuntimeError
-    for a damaged archive.
-    """
+    Raises NotImplementedError with the names of the operators that libtensor lacks, OSError for a file that cannot be read, and
+    RuntimeError for a damaged archive."""
     source = readable(f) if is_path(f) else read(f, "load")
     program = ExportedProgram(Program(source), *read_records(source))
     if extra_files is not None:

@@ -101,7 +101,8 @@ def object_of(check: Check) -> Check:
 
 
 def object_with(fields: dict[str, Check], defaults: dict[str, tuple[Check, Any]] | None = None) -> Check:
-    """Returns a check of objects with `fields`, and possibly those of `defaults`, which are added unless they are ABSENT. Others are ignored."""
+    """Returns a check of objects with `fields`, and possibly those of `defaults`, which are added unless they are ABSENT. Others are
+    ignored."""
     others = (defaults or {}).items()
 
     def check_record(value: Any) -> None:
@@ -287,7 +288,8 @@ def check_encodable(value: Any) -> None:
 
 
 def read_model(data: bytes) -> dict[str, Any]:
-    """Returns the JSON of a program, with fields that older versions of the format lack. Raises RuntimeError if it does not have the format."""
+    """Returns the JSON of a program, with fields that older versions of the format lack. Raises RuntimeError if it does not have the
+    format."""
     try:
         text: dict[str, Any] = json.loads(data.decode())
         if b"\\u" in data:

@@ -29,8 +29,8 @@ def walk_expressions(value: Any) -> Iterator[dict[str, Any]]:
 
 
 class KnownSizes(Sizes):
-    """Expressions for the sizes in the recordings of a decomposition: those of symbols and the `texts` in a program. Raises NotImplementedError for
-    a size that is not an expression of these."""
+    """Expressions for the sizes in the recordings of a decomposition: those of symbols and the `texts` in a program. Raises
+    NotImplementedError for a size that is not an expression of these."""
 
     def __init__(self, plan: Plan, texts: list[str]) -> None:
         super().__init__([], [])
@@ -46,8 +46,8 @@ class KnownSizes(Sizes):
 
 
 class Plan:
-    """The `values` of symbols for which a decomposition is recorded. `symbols` are independent; `same` maps the name of each tied symbol to the name
-    of the independent symbol that it is equal to."""
+    """The `values` of symbols for which a decomposition is recorded. `symbols` are independent; `same` maps the name of each tied symbol to
+    the name of the independent symbol that it is equal to."""
 
     def __init__(self, symbols: list[Symbol], same: dict[str, str], values: list[dict[str, int]]) -> None:
         self.symbols, self.same = symbols, same
@@ -88,8 +88,8 @@ class Samples:
                     symbol.hint = hint
 
     def list_plans(self, names: list[str]) -> Iterator[Plan]:
-        """Yields plans: first all symbols independent, then with symbols of equal example tied, each once with the examples plus steps and once with
-        multiples of the examples. Operators may require equal or divisible sizes."""
+        """Yields plans: first all symbols independent, then with symbols of equal example tied, each once with the examples plus steps and
+        once with multiples of the examples. Operators may require equal or divisible sizes."""
         if not names:
             yield Plan([], {}, [{}])
             return
@@ -98,7 +98,9 @@ class Samples:
                 return
             symbols = [self.symbols[name] for name in names if name not in same]
             for is_multiple in (False, True):
-                yield Plan(symbols, same, [{x.name: x.hint for x in symbols}, *(choose_sizes(symbols, steps, is_multiple) for steps in STEPS)])
+                yield Plan(
+                    symbols, same, [{x.name: x.hint for x in symbols}, *(choose_sizes(symbols, steps, is_multiple) for steps in STEPS)]
+                )
 
 
 def choose_sizes(symbols: list[Symbol], steps: tuple[int, ...], is_multiple: bool) -> dict[str, int]:
@@ -114,8 +116,8 @@ def choose_sizes(symbols: list[Symbol], steps: tuple[int, ...], is_multiple: boo
 
 
 def list_equalities(symbols: list[Symbol]) -> list[dict[str, str]]:
-    """Returns partitions of symbols, as dicts from the names of tied symbols to those of earlier ones with an equal example, in ascending order of
-    the number of tied symbols: the first dict is empty."""
+    """Returns partitions of symbols, as dicts from the names of tied symbols to those of earlier ones with an equal example, in ascending
+    order of the number of tied symbols: the first dict is empty."""
     found: list[dict[str, str]] = [{}]
     for i, symbol in enumerate(symbols):
         earlier = [x for x in symbols[:i] if x.hint == symbol.hint]

@@ -118,7 +118,8 @@ def show_type(graph: dict[str, Any], name: str) -> str:
 
 
 def show_lines(graph: dict[str, Any], indent: str, name: str, constants: dict[int, str] | None = None) -> list[str]:
-    """Returns the code of a graph, with those of its control flow behind it. `constants` are the names of constant inputs, by their indices."""
+    """Returns the code of a graph, with those of its control flow behind it. `constants` are the names of constant inputs, by their
+    indices."""
     values = [value_of(x) for x in graph["inputs"]]
     named = constants or {}
     inputs = "".join(f", {named[i]}" if i in named else f", {x}: {show_type(graph, x)}" for i, x in enumerate(values))

@@ -1,5 +1,5 @@
-"""Numbers that are computed from variable sizes, with their expressions. Records comparisons of such numbers, and conversions to int, float or str;
-later comparisons of a converted value cannot be recorded."""
+"""Numbers that are computed from variable sizes, with their expressions. Records comparisons of such numbers, and conversions to int, float
+or str; later comparisons of a converted value cannot be recorded."""
 
 from __future__ import annotations
 
@@ -50,13 +50,16 @@ class Guard:
     def holds(self, values: dict[str, int]) -> bool:
         """Returns whether the comparison has the same result for other sizes; True if it has none."""
         try:
-            return bool(eval(self.code, {"__builtins__": {}, **FUNCTIONS}, values)) == self.outcome  # the text has numbers and operators alone
+            return (
+                bool(eval(self.code, {"__builtins__": {}, **FUNCTIONS}, values)) == self.outcome
+            )  # the text has numbers and operators alone
         except (ArithmeticError, ValueError, TypeError):
             return True
 
 
 class Conversion:
-    """A conversion of a number: its expression, what the code at `where` does with the number, and the `names` of the sizes that it depends on."""
+    """A conversion of a number: its expression, what the code at `where` does with the number, and the `names` of the sizes that it depends
+    on."""
 
     def __init__(self, text: str, what: str, where: str) -> None:
         self.text, self.what, self.where = text, what, where
@@ -64,7 +67,8 @@ class Conversion:
 
 
 class GuardList:
-    """The comparisons of one call, in order, and the conversions. `escaped` has the names of sizes that operators of this package have converted."""
+    """The comparisons of one call, in order, and the conversions. `escaped` has the names of sizes that operators of this package have
+    converted."""
 
     def __init__(self) -> None:
         self.found: list[Guard] = []
@@ -112,7 +116,8 @@ def discards_result(frame: FrameType) -> bool:
 
 
 class SizeNumber:
-    """An integer or a float with an expression. It is an instance of int or float for isinstance() alone, so that functions of C convert it."""
+    """An integer or a float with an expression. It is an instance of int or float for isinstance() alone, so that functions of C convert
+    it."""
 
     __slots__ = ("guards", "text", "value")
 

@@ -17,7 +17,8 @@ DIVISIONS = ("%", "//", "%=", "//=", "BINARY_MODULO", "BINARY_FLOOR_DIVIDE")
 
 
 def _value_of(read: dis.Instruction, frame: FrameType) -> Any:
-    """Returns the value that an instruction reads: a constant, a global, a variable or an attribute of the first argument; None for others."""
+    """Returns the value that an instruction reads: a constant, a global, a variable or an attribute of the first argument; None for
+    others."""
     name = read.argval
     if read.opname in ("LOAD_CONST", "LOAD_SMALL_INT"):
         return name

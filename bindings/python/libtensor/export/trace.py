@@ -1,4 +1,5 @@
-"""Records the operators of a module or a function, once for each of several sizes of its inputs, and finds which numbers depend on the sizes."""
+"""Records the operators of a module or a function, once for each of several sizes of its inputs, and finds which numbers depend on the
+sizes."""
 
 from __future__ import annotations
 
@@ -71,7 +72,8 @@ class Tracer(ControlTracer):
         for value in list_written(func, args, kwargs or {}):
             if self.outer is None and self.is_constant(value):
                 raise NotImplementedError(
-                    f"export: {func} writes to a tensor that is neither an input nor a buffer; register it with register_buffer, or clone() it"
+                    f"export: {func} writes to a tensor that is neither an input nor a buffer; register it with register_buffer, or "
+                    "clone() it"
                 )
         return super().__torch_dispatch__(func, types, args, kwargs)
 
@@ -97,7 +99,8 @@ class Tracer(ControlTracer):
         for shape, result in zip(shapes, results, strict=True):
             if shape != result.shape:
                 raise NotImplementedError(
-                    f"export: `out` has the shape {list(shape)}, but the result {list(result.shape)}; create it with the shape of the result"
+                    f"export: `out` has the shape {list(shape)}, but the result {list(result.shape)}; create it with the shape of the "
+                    "result"
                 )
         return made if chosen is not None else write_out(self.call, made, out)
 
@@ -108,7 +111,8 @@ class Tracer(ControlTracer):
     def track(self, value: Any, node: Node) -> None:
         if isinstance(value, Tensor) and value.layout is not strided:
             raise NotImplementedError(
-                f"export: {node.target} has a tensor of the layout {value.layout}; exported programs have strided tensors: convert with to_dense()"
+                f"export: {node.target} has a tensor of the layout {value.layout}; exported programs have strided tensors: convert with "
+                "to_dense()"
             )
         super().track(value, node)
 
@@ -162,7 +166,9 @@ def check_overlaps(state: dict[str, tuple[str, Tensor]], written: list[str]) -> 
         for other, value in tensors.items():
             same = (ours.data_ptr(), ours.shape, ours.stride(), ours.dtype) == (value.data_ptr(), value.shape, value.stride(), value.dtype)
             if ours.numel() and not same and ours.untyped_storage().data_ptr() == value.untyped_storage().data_ptr():
-                raise NotImplementedError(f"export: the function writes to the buffer {name}, which shares memory with {other}; clone() one of them")
+                raise NotImplementedError(
+                    f"export: the function writes to the buffer {name}, which shares memory with {other}; clone() one of them"
+                )
 
 
 def record(
@@ -176,7 +182,8 @@ def record(
 ) -> Recording:
     """Calls a function with flat inputs, whose structure is `spec`, and returns the operators.
 
-    `state` has a name and the tensor of each parameter and buffer, by the name of its placeholder. Nothing that the function writes to is kept."""
+    `state` has a name and the tensor of each parameter and buffer, by the name of its placeholder. Nothing that the function writes to is
+    kept."""
     tracer = tracer or Tracer(Graph(), Module())
     graph, root = tracer.graph, tracer.root
     copies = copy_state(state, device)
@@ -207,7 +214,8 @@ def record(
         if device == "cpu" and not is_close(found, known):
             check_assigned(i, found, assigned)
             raise RuntimeError(
-                f"export: output {i} of the recorded operators differs from that of the function. The function must return the same for each call: "
+                f"export: output {i} of the recorded operators differs from that of the function. The function must return the same for "
+                "each call: "
                 "it must not depend on attributes that it changes, except buffers. If it does not, please report this"
             )
     graph.output([tracer.find(x) for x in flat])
@@ -230,7 +238,8 @@ def check_assigned(i: int, output: Any, assigned: dict[str, Tensor]) -> None:
     for name, value in assigned.items():
         if memory and memory == value.untyped_storage().data_ptr():
             raise NotImplementedError(
-                f"export: output {i} shares memory with the buffer {name}, to which the module assigns another tensor. A program writes the new "
+                f"export: output {i} shares memory with the buffer {name}, to which the module assigns another tensor. A program writes "
+                "the new "
                 "value to the buffer, which would change the output: return it with clone(), or write to the buffer with copy_()"
             )
 
@@ -292,7 +301,9 @@ def call(function: Callable[..., Any], state: dict[str, Tensor], values: list[An
     args, kwargs = pytree.tree_unflatten(values, spec)
     before, exporting.active = exporting.active, True
     try:
-        return functional_call(function, state, args, kwargs, tie_weights=False) if isinstance(function, Module) else function(*args, **kwargs)
+        return (
+            functional_call(function, state, args, kwargs, tie_weights=False) if isinstance(function, Module) else function(*args, **kwargs)
+        )
     finally:
         exporting.active = before
 
@@ -431,8 +442,10 @@ class Unifier:
             return
         if len({len(shape or ()) for shape in shapes}) > 1:
             raise NotImplementedError(
-                f"export: the number of dimensions of the result of {self.recordings[0].nodes[at].target} depends on the variable sizes: its shape "
-                f"is {', '.join(str(list(shape or ())) for shape in shapes)} for these samples; make the size static, or bound it with min=2"
+                f"export: the number of dimensions of the result of {self.recordings[0].nodes[at].target} depends on the variable sizes: "
+                "its shape "
+                f"is {', '.join(str(list(shape or ())) for shape in shapes)} for these samples; make the size static, or bound it with "
+                "min=2"
             )
         for dim, vector in enumerate(zip(*(shape or () for shape in shapes), strict=True)):
             if len(set(vector)) > 1:
@@ -537,7 +550,8 @@ def have_same_constants(one: Recording, two: Recording) -> bool:
         return False
     pairs = [(value, two.constants[name][1]) for name, (_, value) in one.constants.items()]
     return all(
-        a.shape == b.shape and a.dtype == b.dtype and (a.is_meta or b.is_meta or a.data_ptr() == b.data_ptr() or is_close(a, b)) for a, b in pairs
+        a.shape == b.shape and a.dtype == b.dtype and (a.is_meta or b.is_meta or a.data_ptr() == b.data_ptr() or is_close(a, b))
+        for a, b in pairs
     )
 
 

@@ -38,7 +38,9 @@ MOST = 256  # calls of the function for comparisons
 LIMIT = 1 << 18  # elements of inputs up to which a function is called for these sizes
 VARIATIONS = 4  # recordings for other elements of the inputs
 # Operators whose results have sizes that depend on elements; index and custom operators may do so, too.
-VARYING = frozenset(("nonzero", "argwhere", "masked_select", "_unique", "_unique2", "unique_dim", "unique_consecutive", "unique_dim_consecutive"))
+VARYING = frozenset(
+    ("nonzero", "argwhere", "masked_select", "_unique", "_unique2", "unique_dim", "unique_consecutive", "unique_dim_consecutive")
+)
 VARYING |= frozenset(("bincount", "one_hot", "repeat_interleave"))
 ERRORS = (RuntimeError, ValueError, IndexError, TypeError, NotImplementedError, ArithmeticError, AssertionError, MemoryError)
 
@@ -118,9 +120,9 @@ class SizeChooser:
         return size >= max(symbol.least, self.smallest) and (symbol.most is None or size <= symbol.most)
 
     def list_each(self, numbers: list[int], escaped: set[str]) -> Iterator[tuple[Symbol, list[int]]]:
-        """Returns the sizes to try for each symbol alone: in each list until the function accepts one. `numbers` are those that code has, near
-        which all symbols are tried. The symbols in `escaped`, which operators of this package use as plain integers, are also tried near powers of
-        two."""
+        """Returns the sizes to try for each symbol alone: in each list until the function accepts one. `numbers` are those that code has,
+        near which all symbols are tried. The symbols in `escaped`, which operators of this package use as plain integers, are also tried
+        near powers of two."""
         near = list_near([n for n in numbers if n > 1])
         for symbol in self.symbols:
             for n in dict.fromkeys([*near, *list_near(POWERS)] if symbol.name in escaped else near):
@@ -132,12 +134,17 @@ class SizeChooser:
             yield symbol, [1] if symbol.least <= 1 < symbol.hint else []
 
     def list_flips(self, guard: Guard, before: list[Guard], current: dict[Symbol, int]) -> list[dict[Symbol, int]]:
-        """Returns sizes, small ones first, for which a comparison has another result than for `current`, and those before it have the same."""
+        """Returns sizes, small ones first, for which a comparison has another result than for `current`, and those before it have the
+        same."""
         involved = [symbol for symbol in self.symbols if symbol.name in guard.names]
         others = [symbol for symbol in self.symbols if symbol in involved or any(symbol.name in x.names for x in before)]
         values = {symbol.name: size for symbol, size in current.items()}
         found: list[dict[Symbol, int]] = []
-        lists = (self._list_single(involved, current), self._list_grid(involved), self._list_grid(others if len(others) > len(involved) else []))
+        lists = (
+            self._list_single(involved, current),
+            self._list_grid(involved),
+            self._list_grid(others if len(others) > len(involved) else []),
+        )
         for sizes in itertools.chain(*lists):
             chosen = values | {symbol.name: size for symbol, size in sizes.items()}
             if not guard.holds(chosen) and all(x.holds(chosen) for x in before):
@@ -200,7 +207,8 @@ class FunctionChecker:
         return sample([v.detach().to(device) if isinstance(v, Tensor) else v for v in self.values], self.dims, sizes, device)
 
     def record(self, sizes: dict[Symbol, int]) -> tuple[Recording, Guards] | None:
-        """Returns a recording for sizes, and the comparisons of sizes; None if the function fails, or if inputs are too large to compute with.
+        """Returns a recording for sizes, and the comparisons of sizes; None if the function fails, or if inputs are too large to compute
+        with.
 
         Raises NotImplementedError if the function fails for the sizes of the samples, for which it has not failed with plain integers."""
         made, is_example = None, all(symbol.hint == size for symbol, size in sizes.items())
@@ -213,7 +221,8 @@ class FunctionChecker:
             except ERRORS as error:
                 if device == "cpu" and made is None and is_example:
                     raise NotImplementedError(
-                        f"export: the function fails if variable sizes are not plain integers: {type(error).__name__}: {error}; compute with "
+                        f"export: the function fails if variable sizes are not plain integers: {type(error).__name__}: {error}; compute "
+                        "with "
                         "operators of Python and of torch, or make the sizes static"
                     ) from error
                 continue
@@ -280,7 +289,8 @@ class SpecializationError(UserError):
             f"You marked {symbol.label} as dynamic but your code specialized it to be a constant ({symbol.hint})" for symbol in symbols
         )
         super().__init__(
-            f"export: Constraints violated ({labels})! {sizes}: {conversion.where} {conversion.what}. Compute and compare with the size itself "
+            f"export: Constraints violated ({labels})! {sizes}: {conversion.where} {conversion.what}. Compute and compare with the size "
+            "itself "
             "(n // 2, n > 3, math.floor(n / 2)), or make it static: with an integer or None in dynamic_shapes, or with Dim.AUTO"
         )
 
@@ -306,9 +316,9 @@ def check_recorded_guards(
     symbols: list[Symbol],
     error: Exception,
 ) -> None:
-    """Raises SpecializationError if a function converts sizes to plain numbers or strings, which can be why its `recordings` for the first of the
-    samples have no common graph, or why it raises `error` for the next sample; BoundsError if it raises that because of a comparison. The other
-    arguments are those of check_sizes."""
+    """Raises SpecializationError if a function converts sizes to plain numbers or strings, which can be why its `recordings` for the first
+    of the samples have no common graph, or why it raises `error` for the next sample; BoundsError if it raises that because of a
+    comparison. The other arguments are those of check_sizes."""
     if not recordings or not symbols:
         return
     try:
@@ -338,8 +348,9 @@ def express_shape(value: Tensor, sizes: dict[int, Size]) -> tuple[int | str, ...
 
 
 def check_comparisons(checker: Checker, chooser: SizeChooser) -> set[str] | None:
-    """Compares the graph with the function for sizes for which a comparison in its code has another result. Returns the names of the sizes that
-    became plain numbers, whose comparisons are not known; None if the function cannot be called with sizes whose comparisons are collected."""
+    """Compares the graph with the function for sizes for which a comparison in its code has another result. Returns the names of the sizes
+    that became plain numbers, whose comparisons are not known; None if the function cannot be called with sizes whose comparisons are
+    collected."""
     made = checker.record(chooser.hints)
     if made is None:
         return None
@@ -355,14 +366,16 @@ def check_comparisons(checker: Checker, chooser: SizeChooser) -> set[str] | None
             tried.add((guard.text, guard.outcome))
             if not known.issuperset(guard.names):
                 raise NotImplementedError(
-                    f"export: {guard.where} compares a size that depends on elements of the inputs ({guard.text}); select with torch.where or masks"
+                    f"export: {guard.where} compares a size that depends on elements of the inputs ({guard.text}); select with torch.where "
+                    "or masks"
                 )
             lost = None
             for sizes in chooser.list_flips(guard, guards.found[:i], current):
                 calls += 1
                 if calls > MOST:
                     raise NotImplementedError(
-                        f"export: the function compares variable sizes in more ways than can be checked, such as {guard.text} ({guard.where}); "
+                        f"export: the function compares variable sizes in more ways than can be checked, such as {guard.text} "
+                        f"({guard.where}); "
                         "make sizes static, or bound them with min and max of Dim"
                     )
                 other = checker.record(sizes)
@@ -390,10 +403,10 @@ def check_sizes(
     sizes: list[dict[int, Size]],
     symbols: list[Symbol],
 ) -> None:
-    """Raises NotImplementedError if the graph differs from what the function does for small and large sizes, or for sizes for which a comparison in
-    its code has another result; BoundsError if the function raises an error for some of these, and the graph does not. A graph that does not hold
-    for the size 1, or for 0, requires larger sizes. `call` has the function, the state, the names of inputs and their structure, and `values` are
-    the inputs."""
+    """Raises NotImplementedError if the graph differs from what the function does for small and large sizes, or for sizes for which a
+    comparison in its code has another result; BoundsError if the function raises an error for some of these, and the graph does not. A
+    graph that does not hold for the size 1, or for 0, requires larger sizes. `call` has the function, the state, the names of inputs and
+    their structure, and `values` are the inputs."""
     if not symbols:
         return
     checker, chooser = FunctionChecker(recordings, expressions, call, values, sizes), SizeChooser(symbols)
@@ -438,16 +451,23 @@ def check_graphs(recording: Recording) -> None:
     for node in recording.nodes:
         for graph in (x for x in node.args if isinstance(x, Recording)):
             check_graphs(graph)
-            varying = [x.target for x in list_varying(graph) if isinstance(x.target, AtenOverload) or getattr(x.target, "fake", None) is None]
+            varying = [
+                x.target for x in list_varying(graph) if isinstance(x.target, AtenOverload) or getattr(x.target, "fake", None) is None
+            ]
             if varying:
-                what = "its result has a size that depends on elements" if isinstance(varying[0], AtenOverload) else "it has no fake implementation"
+                what = (
+                    "its result has a size that depends on elements"
+                    if isinstance(varying[0], AtenOverload)
+                    else "it has no fake implementation"
+                )
                 raise NotImplementedError(
                     f"export: a function of {node.target} calls {varying[0]}, but {what}; call it outside of the function, or use a mask"
                 )
 
 
 def _vary(value: Any, step: int, is_strong: bool) -> Any:
-    """Returns a tensor with other elements, which are valid indices where those of `value` are: some of its elements, and others if `is_strong`."""
+    """Returns a tensor with other elements, which are valid indices where those of `value` are: some of its elements, and others if
+    `is_strong`."""
     if not isinstance(value, Tensor) or not value.numel():
         return value
     positions = arange(value.numel())
@@ -475,7 +495,10 @@ def record_variations(
             except ERRORS:
                 continue
             pairs = itertools.zip_longest(first.nodes, other.nodes)
-            if any(a is None or b is None or (a.op, a.target, a.name) != (b.op, b.target, b.name) for a, b in pairs) or first.spec != other.spec:
+            if (
+                any(a is None or b is None or (a.op, a.target, a.name) != (b.op, b.target, b.name) for a, b in pairs)
+                or first.spec != other.spec
+            ):
                 raise NotImplementedError(
                     "export: the operators depend on elements of the inputs: Python code branches on, or repeats for, "
                     "a size such as that of nonzero(); "

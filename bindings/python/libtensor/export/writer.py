@@ -50,7 +50,8 @@ def write_size(value: int | str, hint: int) -> dict[str, Any]:
 
 
 def list_strides(values: tuple[Tensor, ...]) -> list[tuple[int, ...]]:
-    """Returns the strides of a value in each recording. The stride of a dimension of size 1 is arbitrary: it is that of the other recordings."""
+    """Returns the strides of a value in each recording. The stride of a dimension of size 1 is arbitrary: it is that of the other
+    recordings."""
     strides = [list(v.stride()) for v in values]
     for d in range(values[0].dim()):
         wide = [i for i, v in enumerate(values) if v.shape[d] != 1]
@@ -163,10 +164,14 @@ def write_control(nodes: list[Node], sizes: Sizes) -> dict[str, Any]:
     inputs = []
     for values in zip(*(node.args for node in nodes), strict=True):
         first = values[0]
-        arg = {"as_graph": {"name": first.name, "graph": write_part(values, sizes)}} if isinstance(first, Recording) else write_operand(first)
+        arg = (
+            {"as_graph": {"name": first.name, "graph": write_part(values, sizes)}} if isinstance(first, Recording) else write_operand(first)
+        )
         inputs.append({"name": "", "arg": arg, "kind": 1})
     node = nodes[0]
-    return create_node(f"torch.ops.higher_order.{node.target}", inputs, write_results(node), node.name) | {"is_hop_single_tensor_return": False}
+    return create_node(f"torch.ops.higher_order.{node.target}", inputs, write_results(node), node.name) | {
+        "is_hop_single_tensor_return": False
+    }
 
 
 def write_operand(value: Any) -> dict[str, Any]:
@@ -219,7 +224,11 @@ def write_graph(recordings: list[Recording], sizes: Sizes, outputs: list[dict[st
     numbers = {n.name: write_size(sizes.express(n.meta["values"]), n.meta["values"][0]) for n in calls if is_number(n)}
 
     def write(node: Node) -> dict[str, Any]:
-        return write_control([r.nodes[order[node]] for r in recordings], sizes) if isinstance(node.target, HigherOrderOperator) else write_call(node)
+        return (
+            write_control([r.nodes[order[node]] for r in recordings], sizes)
+            if isinstance(node.target, HigherOrderOperator)
+            else write_call(node)
+        )
 
     return {
         "inputs": inputs,
@@ -253,8 +262,9 @@ def write_model(
 ) -> dict[str, Any]:
     """Returns the JSON of a program.
 
-    `state` has a name and the tensor of each parameter and buffer, by its placeholder, and `buffers` whether a buffer is persistent. `values` are the
-    flat inputs, `specs` the structures of arguments and results, `names` those of the arguments of the module, and `modules` its submodules."""
+    `state` has a name and the tensor of each parameter and buffer, by its placeholder, and `buffers` whether a buffer is persistent.
+    `values` are the flat inputs, `specs` the structures of arguments and results, `names` those of the arguments of the module, and
+    `modules` its submodules."""
     first = recordings[0]
     placeholders = [node for node in first.nodes if node.op == "placeholder"]
     input_specs: list[dict[str, Any]] = []
@@ -278,7 +288,9 @@ def write_model(
             inputs.append(write_argument(value))
     outputs = [write_output(value, f"output {i}") for i, value in enumerate(first.outputs)]
     graph = write_graph(recordings, sizes, outputs, inputs)
-    ranges = {s.name: {"min_val": s.least, "max_val": s.most} for s in symbols} | {name: {"min_val": 0, "max_val": None} for name in sizes.created}
+    ranges = {s.name: {"min_val": s.least, "max_val": s.most} for s in symbols} | {
+        name: {"min_val": 0, "max_val": None} for name in sizes.created
+    }
     # In a file with guards, lower bounds of up to 2 are assumptions of PyTorch's export, which runs do not check.
     guards: dict[str, Any] = {} if any(0 < s.least <= 2 for s in symbols) else {"guards_code": []}
     in_spec, out_spec = map(pytree.treespec_dumps, specs)
@@ -343,15 +355,17 @@ class _Folder:
 def write_samples(args: tuple[Any, ...], kwargs: dict[str, Any]) -> Tensor:
     """Returns the record of the sample inputs."""
     file = io.BytesIO()
-    save(pytree.tree_map(lambda x: x.detach().clone() if isinstance(x, Tensor) else x, (args, kwargs)), file)  # views would save whole storages
+    save(
+        pytree.tree_map(lambda x: x.detach().clone() if isinstance(x, Tensor) else x, (args, kwargs)), file
+    )  # views would save whole storages
     return frombuffer(bytearray(file.getvalue()), dtype=uint8)
 
 
 def write_archive(
     text: dict[str, Any], tensors: dict[str, Tensor], samples: Tensor | None, extra_files: dict[str, str] | None = None
 ) -> tuple[list[str], list[Tensor]]:
-    """Returns the names and records of the archive of a program, whose parameters, buffers and constants `tensors` has by name. The archive has
-    `extra_files`, whose contents are strings, in the folder extra."""
+    """Returns the names and records of the archive of a program, whose parameters, buffers and constants `tensors` has by name. The archive
+    has `extra_files`, whose contents are strings, in the folder extra."""
     names: list[str] = []
     records: list[Tensor] = []
 

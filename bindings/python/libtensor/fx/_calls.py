@@ -15,14 +15,17 @@ ROOT = __name__.partition(".")[0]
 # Functions of torch.nn.functional and torch by the module that their names in graphs have.
 HOMES = {
     "nn.functional": {
-        "torch": "adaptive_avg_pool1d avg_pool1d bilinear celu_ channel_shuffle conv1d conv2d conv3d conv_tbc conv_transpose1d conv_transpose2d"
-        " conv_transpose3d cosine_similarity hardshrink native_channel_shuffle pairwise_distance pdist pixel_shuffle pixel_unshuffle prelu relu_"
+        "torch": "adaptive_avg_pool1d avg_pool1d bilinear celu_ channel_shuffle conv1d conv2d conv3d conv_tbc conv_transpose1d "
+        "conv_transpose2d"
+        " conv_transpose3d cosine_similarity hardshrink native_channel_shuffle pairwise_distance pdist pixel_shuffle pixel_unshuffle prelu "
+        "relu_"
         " rrelu_ selu_ threshold_",
         "torch._C._nn": "avg_pool2d avg_pool3d elu_ gelu hardtanh_ leaky_relu_ linear logsigmoid one_hot scaled_dot_product_attention"
         " softplus softshrink",
     },
     "": {
-        "torch.functional": "atleast_1d atleast_2d atleast_3d block_diag broadcast_shapes broadcast_tensors cartesian_prod cdist chain_matmul einsum"
+        "torch.functional": "atleast_1d atleast_2d atleast_3d block_diag broadcast_shapes broadcast_tensors cartesian_prod cdist "
+        "chain_matmul einsum"
         " lu meshgrid norm split stft tensordot unique unique_consecutive unravel_index",
     },
 }
@@ -163,7 +166,8 @@ def _parameters() -> dict[str, tuple[tuple[str, ...], dict[str, Any]]]:
 
 
 def parameters_of(function: Any) -> tuple[tuple[str, ...], dict[str, Any]] | None:
-    """Returns the parameters without a default, and the others with theirs, of PyTorch's function written in Python; None for other functions."""
+    """Returns the parameters without a default, and the others with theirs, of PyTorch's function written in Python; None for other
+    functions."""
     return _parameters().get(torch_name(function) or "")
 
 
@@ -197,8 +201,11 @@ def public_function(function: Callable[..., Any]) -> Callable[..., Any]:
     return found if callable(found) and getattr(found, "__module__", None) == module else function
 
 
-def normalize_call(function: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any]) -> tuple[Any, tuple[Any, ...], dict[str, Any]]:
-    """Returns the function and arguments of a call as PyTorch's function written in Python passes them; the same ones for other functions."""
+def normalize_call(
+    function: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any]
+) -> tuple[Any, tuple[Any, ...], dict[str, Any]]:
+    """Returns the function and arguments of a call as PyTorch's function written in Python passes them; the same ones for other
+    functions."""
     name = torch_name(function) or ""
     if name == "torch.functional.meshgrid":
         return function, args, {**kwargs, "indexing": kwargs.get("indexing")} if len(args) > 1 else kwargs
@@ -218,4 +225,8 @@ def normalize_call(function: Callable[..., Any], args: tuple[Any, ...], kwargs: 
     elif by_name.get("return_indices") and not called.endswith("_with_indices"):
         called += "_with_indices"
     home = sys.modules.get(f"{ROOT}.nn.functional")
-    return getattr(home, called, function) if home and name.startswith("torch.nn.") else function, tuple(given[key] for key in positional), by_name
+    return (
+        getattr(home, called, function) if home and name.startswith("torch.nn.") else function,
+        tuple(given[key] for key in positional),
+        by_name,
+    )

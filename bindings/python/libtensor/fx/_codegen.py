@@ -201,7 +201,14 @@ class CodeGen:
         return []
 
     def _gen_python_code(
-        self, nodes: Iterable[Node], root_module: str, namespace: Namespace, *, verbose: bool = False, expanded_def: bool = False, **unused: Any
+        self,
+        nodes: Iterable[Node],
+        root_module: str,
+        namespace: Namespace,
+        *,
+        verbose: bool = False,
+        expanded_def: bool = False,
+        **unused: Any,
     ) -> PythonCode:
         writer = _Writer(namespace, root_module)
         for name, value in common_globals().items():

@@ -114,7 +114,9 @@ class Tracer(TracerBase):
     ) -> None:
         super().__init__()
         names = ((name, value) for module in autowrap_modules for name, value in vars(module).items())
-        self._autowrap_function_ids = {id(value) for name, value in names if name[0] != "_" and callable(value)} | set(map(id, autowrap_functions))
+        self._autowrap_function_ids = {id(value) for name, value in names if name[0] != "_" and callable(value)} | set(
+            map(id, autowrap_functions)
+        )
         self._autowrap_search = list(autowrap_modules)
         self.param_shapes_constant = param_shapes_constant
         self.submodule_paths: dict[Module, str] | None = None
@@ -132,7 +134,8 @@ class Tracer(TracerBase):
         return f"{prefix}{i}"
 
     def create_arg(self, a: Any) -> Any:
-        """Returns the argument of a node for a value: parameters, buffers, modules and other tensors are nodes of attributes of the root."""
+        """Returns the argument of a node for a value: parameters, buffers, modules and other tensors are nodes of attributes of the
+        root."""
         if isinstance(a, Parameter):
             for name, parameter in self.root.named_parameters():
                 if a is parameter:
@@ -243,7 +246,9 @@ class Tracer(TracerBase):
         leaves, in_spec = pytree.tree_flatten(tuple(args))
         if not any(not child.is_leaf() for child in in_spec.children()):
             return root_fn, args
-        codegen = self.graph._codegen = _PyTreeCodeGen(_PyTreeInfo(["self", *names[1:count]] if is_module else names[:count], in_spec, None))
+        codegen = self.graph._codegen = _PyTreeCodeGen(
+            _PyTreeInfo(["self", *names[1:count]] if is_module else names[:count], in_spec, None)
+        )
 
         def flat(*values):  # type: ignore[no-untyped-def]  # without annotations, which inputs and output would have
             out, out_spec = pytree.tree_flatten(root_fn(*pytree.tree_unflatten(list(values), in_spec)))
@@ -290,7 +295,8 @@ class Tracer(TracerBase):
             self.create_proxy("call_function", _assert_is_none, (made, said), {})
         else:
             warnings.warn(
-                f"Was not able to add assertion to guarantee correct input {name} to specialized function. It is up to the user to make sure that "
+                f"Was not able to add assertion to guarantee correct input {name} to specialized function. It is up to the user to make "
+                "sure that "
                 "your inputs match the inputs you specialized the function with.",
                 stacklevel=5,
             )
@@ -419,8 +425,8 @@ def _as_function(fn: Any) -> Any:
 
 
 def wrap(fn_or_name: Any) -> Any:
-    """Registers a function of the calling module, by its name or as a decorator: where a traced function calls it with proxies, the call is a node,
-    and its body is not traced. Call it at the top level of a module. Returns the argument."""
+    """Registers a function of the calling module, by its name or as a decorator: where a traced function calls it with proxies, the call is
+    a node, and its body is not traced. Call it at the top level of a module. Returns the argument."""
     if not callable(fn_or_name) and not isinstance(fn_or_name, str):
         raise RuntimeError("Unsupported type for global function! Must be either a callable or string name")
     name = fn_or_name.__name__ if callable(fn_or_name) else fn_or_name

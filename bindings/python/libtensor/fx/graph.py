@@ -122,7 +122,8 @@ class Graph:
     # ------------------------------------------------------------------------------------------------------------ copies
 
     def graph_copy(self, g: "Graph", val_map: dict[Node, Node], return_output_node: bool = False) -> Any:
-        """Appends the nodes of `g` to this graph. `val_map` maps nodes to their copies, and is extended. Returns the output's argument here."""
+        """Appends the nodes of `g` to this graph. `val_map` maps nodes to their copies, and is extended. Returns the output's argument
+        here."""
         for node in g.nodes:
             if node in val_map:
                 continue
@@ -165,7 +166,8 @@ class Graph:
         name: str | None = None,
         type_expr: Any = None,
     ) -> Node:
-        """Inserts a node at the insert point: at the end, or where `inserting_before` and `inserting_after` say. The name is made distinct."""
+        """Inserts a node at the insert point: at the end, or where `inserting_before` and `inserting_after` say. The name is made
+        distinct."""
         args, kwargs = () if args is None else args, {} if kwargs is None else kwargs
         if not isinstance(args, tuple):
             raise AssertionError("args must be a tuple")
@@ -207,24 +209,31 @@ class Graph:
         return self.create_node("placeholder", name, () if default_value is MISSING else (default_value,), type_expr=type_expr)
 
     def get_attr(self, qualified_name: str, type_expr: Any = None) -> Node:
-        """Inserts the attribute of the module with a dotted name. Warns if the owning module has no parameter, buffer or module of that name."""
+        """Inserts the attribute of the module with a dotted name. Warns if the owning module has no parameter, buffer or module of that
+        name."""
         module = self.owning_module
         if module is not None and not _refers_to_tensor_or_module(module, qualified_name):
             warnings.warn(
-                "Attempted to insert a get_attr Node with no underlying reference in the owning GraphModule! Call GraphModule.add_submodule to "
-                "add the necessary submodule, GraphModule.add_parameter to add the necessary Parameter, or nn.Module.register_buffer to add the "
+                "Attempted to insert a get_attr Node with no underlying reference in the owning GraphModule! Call "
+                "GraphModule.add_submodule to "
+                "add the necessary submodule, GraphModule.add_parameter to add the necessary Parameter, or nn.Module.register_buffer to "
+                "add the "
                 "necessary buffer",
                 stacklevel=2,
             )
         return self.create_node("get_attr", qualified_name, type_expr=type_expr)
 
-    def call_module(self, module_name: str, args: tuple[Any, ...] | None = None, kwargs: dict[str, Any] | None = None, type_expr: Any = None) -> Node:
+    def call_module(
+        self, module_name: str, args: tuple[Any, ...] | None = None, kwargs: dict[str, Any] | None = None, type_expr: Any = None
+    ) -> Node:
         """Inserts a call of a submodule. Raises AttributeError if the owning module does not have it."""
         if self.owning_module is not None:
             self.owning_module.get_submodule(module_name)
         return self.create_node("call_module", module_name, args, kwargs, type_expr=type_expr)
 
-    def call_method(self, method_name: str, args: tuple[Any, ...] | None = None, kwargs: dict[str, Any] | None = None, type_expr: Any = None) -> Node:
+    def call_method(
+        self, method_name: str, args: tuple[Any, ...] | None = None, kwargs: dict[str, Any] | None = None, type_expr: Any = None
+    ) -> Node:
         """Inserts a call of a method of the first argument."""
         return self.create_node("call_method", method_name, args, kwargs, type_expr=type_expr)
 
@@ -270,7 +279,9 @@ class Graph:
     def erase_node(self, to_erase: Node) -> None:
         """Removes a node that has no users. Raises RuntimeError if it has some."""
         if to_erase.users:
-            raise RuntimeError(f"Tried to erase Node {to_erase} but it still had {len(to_erase.users)} users in the graph: {to_erase.users}!")
+            raise RuntimeError(
+                f"Tried to erase Node {to_erase} but it still had {len(to_erase.users)} users in the graph: {to_erase.users}!"
+            )
         if to_erase.graph is not self:
             raise RuntimeError(f"Attempting to remove {to_erase} from wrong graph!")
         if to_erase._erased:
@@ -289,8 +300,8 @@ class Graph:
             self.erase_node(node)
 
     def eliminate_dead_code(self, is_impure_node: Callable[[Node], bool] | None = None) -> bool:
-        """Removes nodes that nothing uses and that have no side effects (`Node.is_impure`, or is_impure_node(node)). Returns whether it removed
-        some. In-place methods are removed as well."""
+        """Removes nodes that nothing uses and that have no side effects (`Node.is_impure`, or is_impure_node(node)). Returns whether it
+        removed some. In-place methods are removed as well."""
         self.lint()
         removed = False
         for node in reversed(self.nodes):
@@ -310,12 +321,14 @@ class Graph:
         def check(arg: Node, node: Node) -> Node:
             if arg.graph is not self:
                 raise RuntimeError(
-                    f"Argument '{arg}' of Node '{node}' does not belong to this Graph, but was used as an argument! If you are copying nodes from "
+                    f"Argument '{arg}' of Node '{node}' does not belong to this Graph, but was used as an argument! If you are copying "
+                    "nodes from "
                     f"another graph, make sure to use ``arg_transform`` on node_copy() to remap values\n{self}"
                 )
             if arg not in seen:
                 raise RuntimeError(
-                    f"Argument '{arg}' of Node '{node}' was used before it has been defined! Please check that Nodes in the graph are topologically "
+                    f"Argument '{arg}' of Node '{node}' was used before it has been defined! Please check that Nodes in the graph are "
+                    "topologically "
                     f"ordered\n{self}"
                 )
             return arg
@@ -337,8 +350,8 @@ class Graph:
     # --------------------------------------------------------------------------------------------------------------- code
 
     def python_code(self, root_module: str, **options: Any) -> PythonCode:
-        """Returns the source of the function, and its globals. `root_module` is the name of the module in it. `verbose` adds comments with the
-        lines that were traced."""
+        """Returns the source of the function, and its globals. `root_module` is the name of the module in it. `verbose` adds comments with
+        the lines that were traced."""
         namespace = _Namespace()
 
         def rename(node: Node) -> str:
@@ -365,8 +378,8 @@ class Graph:
             self._codegen._body_transformer = before
 
     def on_generate_code(self, make_transformer: Callable[[Any], Callable[[list[str]], list[str]]]) -> Any:
-        """Registers a function on the lines of the code: make_transformer(current) returns it for the current one, or None. Returns a context
-        manager that unregisters it."""
+        """Registers a function on the lines of the code: make_transformer(current) returns it for the current one, or None. Returns a
+        context manager that unregisters it."""
         before = self._codegen._body_transformer
         self._codegen._body_transformer = make_transformer(before)
         return self._transforming(make_transformer, before)
@@ -380,7 +393,8 @@ class Graph:
             from tabulate import tabulate  # type: ignore[import-untyped]
         except ImportError:
             print(
-                "`print_tabular` relies on the library `tabulate`, which could not be found on this machine. Run `pip install tabulate` to install it"
+                "`print_tabular` relies on the library `tabulate`, which could not be found on this machine. Run `pip install tabulate` to "
+                "install it"
             )
             raise
         rows = [[n.op, n.name, n.target, n.args, n.kwargs] for n in self.nodes]
@@ -415,7 +429,8 @@ def _check_target(module: Any, node: Node) -> None:
         raise RuntimeError(f"Node {node} target {node.target} {'.'.join(passed)} of {type(value)} does not reference an nn.Module")
     if node.op == "get_attr" and not isinstance(value, (Module, Tensor)) and name not in getattr(module, "_buffers", ()):
         warnings.warn(
-            f"Node {node} target {node.target} {name} of {'.'.join(passed[:-1])} does not reference an nn.Module, nn.Parameter, or buffer, which is "
+            f"Node {node} target {node.target} {name} of {'.'.join(passed[:-1])} does not reference an nn.Module, nn.Parameter, or buffer, "
+            "which is "
             "what 'get_attr' Nodes typically target",
             stacklevel=4,
         )

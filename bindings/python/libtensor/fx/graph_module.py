@@ -143,7 +143,9 @@ def _describe_failure(error: BaseException, module: Module) -> None:
         return
     lines = linecache.getlines(found.tb_frame.f_code.co_filename)
     shown = "".join(lines[max(found.tb_lineno - 5, 0) : found.tb_lineno]).strip("\n")
-    error.add_note(f"Call using an FX-traced Module, line {found.tb_lineno} of the traced Module's generated forward function:\n{shown}  <--- HERE")
+    error.add_note(
+        f"Call using an FX-traced Module, line {found.tb_lineno} of the traced Module's generated forward function:\n{shown}  <--- HERE"
+    )
 
 
 def _make_call(cls: Any, inner: Any) -> Callable[..., Any]:
@@ -328,7 +330,8 @@ class GraphModule(Module):
         return made
 
     def to_folder(self, folder: str | os.PathLike[str], module_name: str = "FxModule") -> None:
-        """Writes a package to a folder: `module.py` with a class `module_name`, whose forward() is the code, and the state and modules in files."""
+        """Writes a package to a folder: `module.py` with a class `module_name`, whose forward() is the code, and the state and modules in
+        files."""
         from .. import save
 
         path = Path(folder)
@@ -339,7 +342,8 @@ class GraphModule(Module):
         for name, module in self.named_children():
             save(module, path / f"{name}.pt")
             lines.append(
-                f'        setattr(self, "{name}", torch.load(Path(__file__).parent / "{name}.pt", weights_only=False)) # {type(module).__name__}'
+                f'        setattr(self, "{name}", torch.load(Path(__file__).parent / "{name}.pt", weights_only=False)) # '
+                f"{type(module).__name__}"
             )
         for kind, tensors in (("register_buffer", self._buffers), ("register_parameter", self._parameters)):
             for name, tensor in tensors.items():

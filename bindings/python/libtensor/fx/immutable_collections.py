@@ -7,7 +7,8 @@ from ..utils._pytree import register_pytree_node
 __all__ = ["immutable_dict", "immutable_list"]
 
 HELP = (
-    "If you are attempting to modify the kwargs or args of a torch.fx.Node object, instead create a new copy of it and assign the copy to the node: "
+    "If you are attempting to modify the kwargs or args of a torch.fx.Node object, instead create a new copy of it and assign the copy to "
+    "the node: "
     "new_args = ...  # copy and mutate args; node.args = new_args"
 )
 
@@ -45,4 +46,6 @@ _freeze(immutable_list, "__delitem__ __iadd__ __imul__ __setitem__ append clear 
 _freeze(immutable_dict, "__delitem__ __ior__ __setitem__ clear pop popitem setdefault update")
 
 register_pytree_node(immutable_list, lambda x: (list(x), None), lambda values, _: immutable_list(values))
-register_pytree_node(immutable_dict, lambda x: (list(x.values()), list(x)), lambda values, keys: immutable_dict(zip(keys, values, strict=True)))
+register_pytree_node(
+    immutable_dict, lambda x: (list(x.values()), list(x)), lambda values, keys: immutable_dict(zip(keys, values, strict=True))
+)

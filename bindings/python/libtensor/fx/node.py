@@ -77,13 +77,15 @@ class Node:
     """A node of a Graph.
 
     `op` is the kind: "placeholder" (an input of the function), "get_attr" (a parameter or attribute of the module), "call_function",
-    "call_module", "call_method" or "output". `target` is the function, or the name of the input, attribute, module or method; `args` and `kwargs`
-    are the arguments, which contain other nodes. `users` are the nodes that use the result. `meta` is a dictionary for passes.
+    "call_module", "call_method" or "output". `target` is the function, or the name of the input, attribute, module or method; `args` and
+    `kwargs` are the arguments, which contain other nodes. `users` are the nodes that use the result. `meta` is a dictionary for passes.
 
     Graphs create nodes: `Graph.call_function()` and related methods.
     """
 
-    def __init__(self, graph: Any, name: str, op: str, target: Any, args: tuple[Any, ...], kwargs: dict[str, Any], return_type: Any = None) -> None:
+    def __init__(
+        self, graph: Any, name: str, op: str, target: Any, args: tuple[Any, ...], kwargs: dict[str, Any], return_type: Any = None
+    ) -> None:
         if op not in _legal_ops:
             raise AssertionError(f"op '{op}' is not in _legal_ops")
         if not (callable(target) if op == "call_function" else isinstance(target, str)):
@@ -227,7 +229,9 @@ class Node:
         """Replaces this node by another one in the arguments of all users for which delete_user_cb(user) is true. Returns these users."""
         if propagate_meta:
             if replace_with.meta:
-                raise AssertionError("Called node.replace_all_uses_with(replace_with, propagate_meta=True), but replace_with already has .meta keys")
+                raise AssertionError(
+                    "Called node.replace_all_uses_with(replace_with, propagate_meta=True), but replace_with already has .meta keys"
+                )
             replace_with.meta.update(self.meta)
         replaced = [user for user in list(self.users) if delete_user_cb is None or delete_user_cb(user)]
         for user in replaced:
@@ -258,7 +262,11 @@ class Node:
         return target_name(target)
 
     def format_node(
-        self, placeholder_names: list[str] | None = None, maybe_return_typename: list[str] | None = None, *, include_tensor_metadata: bool = False
+        self,
+        placeholder_names: list[str] | None = None,
+        maybe_return_typename: list[str] | None = None,
+        *,
+        include_tensor_metadata: bool = False,
     ) -> str | None:
         """Returns the line of the node in the printed graph. With `placeholder_names`, appends an input to that list and returns None."""
         typed = f"{type_name(self.type)} " if self.type else ""
@@ -279,8 +287,8 @@ class Node:
     # --------------------------------------------------------------------------------------------------------- properties
 
     def is_impure(self, impure_random: bool = True) -> bool:
-        """Returns whether dead code elimination keeps the node though nothing uses its result: inputs, the output, calls with side effects, and
-        with `impure_random` calls that draw random numbers."""
+        """Returns whether dead code elimination keeps the node though nothing uses its result: inputs, the output, calls with side effects,
+        and with `impure_random` calls that draw random numbers."""
         if self.op in ("placeholder", "output"):
             return True
         if self.op == "call_function":
@@ -305,8 +313,8 @@ class Node:
         kwarg_types: dict[str, Any] | None = None,
         normalize_to_only_use_kwargs: bool = False,
     ) -> Any:
-        """Returns the arguments of a call as ArgsKwargsPair(args, kwargs), with defaults, by name with `normalize_to_only_use_kwargs`. Returns None
-        if the signature is not known. `root` is the module of the graph."""
+        """Returns the arguments of a call as ArgsKwargsPair(args, kwargs), with defaults, by name with `normalize_to_only_use_kwargs`.
+        Returns None if the signature is not known. `root` is the module of the graph."""
         from .operator_schemas import normalize_function, normalize_module
 
         if self.op == "call_function":
@@ -321,7 +329,19 @@ class Node:
             self.graph._graph_namespace._rename_object(self, self.name)
 
 
-RANDOM = {"rand", "randn", "randint", "randperm", "rand_like", "randn_like", "randint_like", "normal", "poisson", "bernoulli", "multinomial"}
+RANDOM = {
+    "rand",
+    "randn",
+    "randint",
+    "randperm",
+    "rand_like",
+    "randn_like",
+    "randint_like",
+    "normal",
+    "poisson",
+    "bernoulli",
+    "multinomial",
+}
 
 
 def nodes_from(root: Node, backwards: bool) -> Iterator[Node]:

@@ -40,7 +40,8 @@ def _signature(function: Any) -> inspect.Signature | None:
 
 
 def get_signature_for_torch_op(op: Any, return_schemas: bool = False) -> Any:
-    """Returns a list of the signatures of a function of the package; None for other functions. With `return_schemas` also None for their schemas."""
+    """Returns a list of the signatures of a function of the package; None for other functions. With `return_schemas` also None for their
+    schemas."""
     found = _signature(op) if torch_name(op) is not None else None
     listed = None if found is None else [found]
     return (listed, None) if return_schemas else listed
@@ -54,8 +55,8 @@ def normalize_function(
     kwarg_types: dict[str, Any] | None = None,
     normalize_to_only_use_kwargs: bool = False,
 ) -> ArgsKwargsPair | None:
-    """Returns the arguments of a call of a function with the defaults of its other parameters; all by name with `normalize_to_only_use_kwargs`.
-    Returns None if the function has no signature or does not take these arguments."""
+    """Returns the arguments of a call of a function with the defaults of its other parameters; all by name with
+    `normalize_to_only_use_kwargs`. Returns None if the function has no signature or does not take these arguments."""
     if getattr(target, "__module__", None) in ("_operator", "builtins", None):
         return None
     return _normalize(_signature(target), args, kwargs or {}, normalize_to_only_use_kwargs)
@@ -83,7 +84,9 @@ def _normalize(signature: inspect.Signature | None, args: tuple[Any, ...], kwarg
     bound.apply_defaults()
     names = list(bound.arguments)
     kept = 0 if by_name else len(args)
-    return ArgsKwargsPair(tuple(bound.arguments[name] for name in names[:kept]), {name: bound.arguments[name] for name in names[kept:]} | out)
+    return ArgsKwargsPair(
+        tuple(bound.arguments[name] for name in names[:kept]), {name: bound.arguments[name] for name in names[kept:]} | out
+    )
 
 
 def check_for_mutable_operation(target: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> None:

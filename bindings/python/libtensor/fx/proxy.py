@@ -24,8 +24,10 @@ __all__ = ["Attribute", "GraphAppendingTracer", "ParameterProxy", "Proxy", "Scop
 base_types = (str, int, float, bool, complex, dtype, Tensor, device, memory_format, layout)
 
 NOT_ITERATED = (
-    "Proxy object cannot be iterated. This can be attempted when the Proxy is used in a loop or as a *args or **kwargs function argument. See the "
-    "torch.fx docs on pytorch.org for a more detailed explanation of what types of control flow can be traced, and check out the Proxy docstring for "
+    "Proxy object cannot be iterated. This can be attempted when the Proxy is used in a loop or as a *args or **kwargs function argument. "
+    "See the "
+    "torch.fx docs on pytorch.org for a more detailed explanation of what types of control flow can be traced, and check out the Proxy "
+    "docstring for "
     "help troubleshooting Proxy iteration errors"
 )
 
@@ -143,7 +145,9 @@ class TracerBase:
         if isinstance(a, range):
             return range(self.create_arg(a.start), self.create_arg(a.stop), self.create_arg(a.step))
         if is_dataclass(a) and not isinstance(a, type):
-            return self.create_node("call_function", type(a), (), {field.name: self.create_arg(getattr(a, field.name)) for field in fields(a)})
+            return self.create_node(
+                "call_function", type(a), (), {field.name: self.create_arg(getattr(a, field.name)) for field in fields(a)}
+            )
         if isinstance(a, (*base_types, enum.Enum, Node)) or a is None or a is ...:
             return a
         if type(a).__name__ in ("OpOverload", "AtenOverload"):
@@ -197,8 +201,8 @@ def _instruction(frame: Any) -> Any:
 
 
 class Proxy:
-    """The value of a node while a function is traced: operators, methods, attributes, and functions of the package that take it as an argument, add
-    nodes to the graph and return proxies. Its truth value and iteration raise TraceError, as the graph has no control flow.
+    """The value of a node while a function is traced: operators, methods, attributes, and functions of the package that take it as an
+    argument, add nodes to the graph and return proxies. Its truth value and iteration raise TraceError, as the graph has no control flow.
 
     `Proxy(node)` appends to the graph of a node outside of a trace.
     """
@@ -263,12 +267,15 @@ class Proxy:
 
     def __len__(self) -> int:
         raise RuntimeError(
-            "'len' is not supported in symbolic tracing by default. If you want this call to be recorded, please call torch.fx.wrap('len') at "
+            "'len' is not supported in symbolic tracing by default. If you want this call to be recorded, please call torch.fx.wrap('len') "
+            "at "
             "module scope"
         )
 
     @classmethod
-    def __torch_function__(cls, orig_method: Any, types: tuple[type, ...], args: tuple[Any, ...] = (), kwargs: dict[str, Any] | None = None) -> Any:
+    def __torch_function__(
+        cls, orig_method: Any, types: tuple[type, ...], args: tuple[Any, ...] = (), kwargs: dict[str, Any] | None = None
+    ) -> Any:
         args, kwargs = args or (), kwargs or {}
         leaves = pytree.tree_leaves((args, kwargs))
         parts = [part for value in leaves if isinstance(value, slice) for part in (value.start, value.stop, value.step)]

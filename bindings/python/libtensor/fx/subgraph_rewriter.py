@@ -32,8 +32,8 @@ class ReplacedPatterns:
 
 
 def replace_pattern(gm: GraphModule, pattern: Any, replacement: Any) -> list[Match]:
-    """Replaces every part of the graph of `gm` that computes what the function or module `pattern` computes by `replacement`, which takes and
-    returns as many values. Returns the matches. Values inside of a match may have no users outside; matches do not overlap.
+    """Replaces every part of the graph of `gm` that computes what the function or module `pattern` computes by `replacement`, which takes
+    and returns as many values. Returns the matches. Values inside of a match may have no users outside; matches do not overlap.
 
     >>> import libtensor.fx
     >>> traced = libtensor.fx.symbolic_trace(lambda x: torch.relu(x) + 1)

@@ -49,7 +49,17 @@ __all__ += [
     "optimized_execution",
     "run_frozen_optimizations",
 ]
-__all__ += ["script", "script_if_tracing", "script_method", "set_fusion_strategy", "strict_fusion", "trace", "trace_module", "unused", "wait"]
+__all__ += [
+    "script",
+    "script_if_tracing",
+    "script_method",
+    "set_fusion_strategy",
+    "strict_fusion",
+    "trace",
+    "trace_module",
+    "unused",
+    "wait",
+]
 
 WHY = "TorchScript is not supported; functions and modules run as they are"
 
@@ -183,7 +193,11 @@ def isinstance(obj: Any, target_type: Any) -> bool:
     if origin is dict:
         return _isinstance_of(obj, dict) and all(isinstance(key, items[0]) and isinstance(item, items[1]) for key, item in obj.items())
     if origin is tuple:
-        return _isinstance_of(obj, tuple) and len(obj) == len(items) and all(isinstance(item, kind) for item, kind in zip(obj, items, strict=True))
+        return (
+            _isinstance_of(obj, tuple)
+            and len(obj) == len(items)
+            and all(isinstance(item, kind) for item, kind in zip(obj, items, strict=True))
+        )
     return _isinstance_of(obj, origin or target_type)
 
 
@@ -221,14 +235,17 @@ def onednn_fusion_enabled() -> bool:
 declare_unsupported(
     globals(), "TorchScript is not supported; save the state_dict() of the module and build the module in Python", "save CompilationUnit"
 )
-declare_unsupported(globals(), "TorchScript is not supported; save the state_dict() of the module and build the module in Python", "ScriptFunction")
+declare_unsupported(
+    globals(), "TorchScript is not supported; save the state_dict() of the module and build the module in Python", "ScriptFunction"
+)
 __all__ += ["CompilationUnit", "save"]
 
 
 def load(f: Any, map_location: Any = None, _extra_files: Any = None, _restore_shapes: bool = False) -> Any:
     """Raises NotImplementedError: TorchScript programs are not supported. torch.load() reads the tensors of such a file."""
     raise NotImplementedError(
-        "torch.jit.load: TorchScript programs are not supported; torch.load() returns the tensors of the file by name, for the state of a module "
+        "torch.jit.load: TorchScript programs are not supported; torch.load() returns the tensors of the file by name, for the state of a "
+        "module "
         "that is built in Python"
     )
 

@@ -157,8 +157,8 @@ class AtenPacket(OpOverloadPacket):
         return found(*args, **kwargs)
 
     def overloads(self) -> list[str]:
-        """Returns the names of the overloads that libtensor has. PyTorch's other overloads are attributes, whose calls raise NotImplementedError
-        if no function of the operator's name has such arguments."""
+        """Returns the names of the overloads that libtensor has. PyTorch's other overloads are attributes, whose calls raise
+        NotImplementedError if no function of the operator's name has such arguments."""
         known = {op.overload for op in self._callable}
         return [name for name in self._overloads if name in known]
 

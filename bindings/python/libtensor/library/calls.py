@@ -56,8 +56,8 @@ c_names = getter("tensor_operator_names", POINTER(c_char_p), POINTER(c_int32))
 def call_operator(name: str, args: Any, kwargs: dict[str, Any]) -> list[Any]:
     """Calls an operator by name, such as aten::add.Tensor, and returns its results. Operators that write to arguments have none.
 
-    Raises Unsupported, before the call, for an argument that is neither a tensor (of no subclass), a number, a string, a dtype, a layout, a memory
-    format, a device, a generator nor a list of tensors, numbers or strings."""
+    Raises Unsupported, before the call, for an argument that is neither a tensor (of no subclass), a number, a string, a dtype, a layout, a
+    memory format, a device, a generator nor a list of tensors, numbers or strings."""
     count, kept = len(args) + len(kwargs), []  # type: int, list[Any]
     values, names = (Value * max(count, 1))(), (c_char_p * max(count, 1))()
     for i, given in enumerate([*args, *kwargs.values()]):

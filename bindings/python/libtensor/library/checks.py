@@ -98,7 +98,9 @@ def _check_fake(op: _operators.OpOverload, values: list[Any]) -> None:
         raise RuntimeError(f"the fake impl returns {len(fake)} results, but the operator returns {len(real)}")
     for i, (a, b) in enumerate(zip(real, fake, strict=True)):
         if isinstance(a, Tensor) and (a.shape != b.shape or a.dtype != b.dtype):
-            raise RuntimeError(f"result {i} has dtype {a.dtype} and shape {tuple(a.shape)}, but the fake impl returns {b.dtype} and {tuple(b.shape)}")
+            raise RuntimeError(
+                f"result {i} has dtype {a.dtype} and shape {tuple(a.shape)}, but the fake impl returns {b.dtype} and {tuple(b.shape)}"
+            )
 
 
 def _check_gradients(op: _operators.OpOverload, values: list[Any]) -> None:

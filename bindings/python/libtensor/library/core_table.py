@@ -1,4 +1,5 @@
-"""Decompositions of operators of ATen into those of Core ATen IR: for each overload, a function with its parameters that calls other operators.
+"""Decompositions of operators of ATen into those of Core ATen IR: for each overload, a function with its parameters that calls other
+operators.
 
 A function may return NotImplemented to keep the operator.
 """
@@ -145,7 +146,9 @@ decomposition("clamp_min")(lambda x, least: x.clamp(least, None))
 decomposition("clamp_max")(lambda x, most: x.clamp(None, most))
 decomposition("clamp_min.Tensor")(lambda x, least: aten.maximum.default(x, least))
 decomposition("clamp_max.Tensor")(lambda x, most: aten.minimum.default(x, most))
-decomposition("isfinite")(lambda x: (x.abs() != math.inf) & (x == x) if x.is_floating_point() else aten.full_like.default(x, True, dtype=torch_bool))
+decomposition("isfinite")(
+    lambda x: (x.abs() != math.inf) & (x == x) if x.is_floating_point() else aten.full_like.default(x, True, dtype=torch_bool)
+)
 decomposition("isposinf")(lambda x: x == math.inf if x.is_floating_point() else aten.full_like.default(x, False, dtype=torch_bool))
 decomposition("isneginf")(lambda x: x == -math.inf if x.is_floating_point() else aten.full_like.default(x, False, dtype=torch_bool))
 decomposition("sgn")(lambda x: NotImplemented if x.is_complex() else x.sign())
@@ -282,7 +285,9 @@ def to(x: Tensor, *args: Any, **kwargs: Any) -> Any:
     return aten._to_copy.default(x, **kept) if kept or copies else x
 
 
-decomposition("to.other", "type_as")(lambda x, other, *_, **__: x if x.dtype == other.dtype else aten._to_copy.default(x, dtype=other.dtype))
+decomposition("to.other", "type_as")(
+    lambda x, other, *_, **__: x if x.dtype == other.dtype else aten._to_copy.default(x, dtype=other.dtype)
+)
 decomposition("detach", "lift_fresh", "lift", "resolve_conj", "resolve_neg")(lambda x: NotImplemented if x.is_complex() else x)
 decomposition("lift_fresh_copy", "alias_copy")(lambda x: x.clone())
 use_rule("contiguous.default", "contiguous")
@@ -548,7 +553,9 @@ decomposition("all.dim")(lambda x, dim, keepdim=False: aten.any.dim(aten.logical
 decomposition("all.dims")(lambda x, dim=None, keepdim=False: aten.any.dims(aten.logical_not.default(x), dim, keepdim).logical_not())
 decomposition("trace")(lambda x: aten.sum.dim_IntList(aten.diagonal.default(x), [0]))
 decomposition("argsort")(lambda x, dim=-1, descending=False: aten.sort.default(x, dim, descending)[1])
-decomposition("argsort.stable")(lambda x, *, stable, dim=-1, descending=False: aten.sort.stable(x, stable=stable, dim=dim, descending=descending)[1])
+decomposition("argsort.stable")(
+    lambda x, *, stable, dim=-1, descending=False: aten.sort.stable(x, stable=stable, dim=dim, descending=descending)[1]
+)
 decomposition("msort")(lambda x: aten.sort.default(x, 0)[0])
 decomposition("count_nonzero")(lambda x, dim=None: (x != 0).sum() if dim is None else (x != 0).sum(dim))
 decomposition("count_nonzero.dim_IntList")(lambda x, dim: (x != 0).sum(dim))
@@ -627,7 +634,9 @@ def vector_norm(x: Tensor, ord: Any = 2, dim: Any = None, keepdim: bool = False,
 
 decomposition("norm.Scalar")(lambda x, p=2: vector_norm(x, p))
 decomposition("norm.ScalarOpt_dim")(lambda x, p, dim, keepdim=False: vector_norm(x, 2 if p is None else p, dim, keepdim))
-decomposition("norm.ScalarOpt_dim_dtype")(lambda x, p, dim, keepdim, *, dtype: vector_norm(x, 2 if p is None else p, dim, keepdim, dtype=dtype))
+decomposition("norm.ScalarOpt_dim_dtype")(
+    lambda x, p, dim, keepdim, *, dtype: vector_norm(x, 2 if p is None else p, dim, keepdim, dtype=dtype)
+)
 decomposition("frobenius_norm.dim")(lambda x, dim, keepdim=False: vector_norm(x, 2, dim, keepdim))
 
 

@@ -17,8 +17,12 @@ __all__ = ["TABLE"]
 
 # ------------------------------------------------------------------------------------------------------------ normalization
 
-decomposition("layer_norm")(lambda x, shape, weight=None, bias=None, eps=1e-5, *_, **__: apply_rule("layer_norm", x, shape, weight, bias, eps))
-decomposition("group_norm")(lambda x, groups, weight=None, bias=None, eps=1e-5, *_, **__: apply_rule("group_norm", x, groups, weight, bias, eps))
+decomposition("layer_norm")(
+    lambda x, shape, weight=None, bias=None, eps=1e-5, *_, **__: apply_rule("layer_norm", x, shape, weight, bias, eps)
+)
+decomposition("group_norm")(
+    lambda x, groups, weight=None, bias=None, eps=1e-5, *_, **__: apply_rule("group_norm", x, groups, weight, bias, eps)
+)
 decomposition("rms_norm")(lambda x, shape, weight=None, eps=None: apply_rule("rms_norm", x, shape, weight, eps))
 
 
@@ -35,7 +39,9 @@ def native_batch_norm(x: Tensor, weight: Any, bias: Any, mean: Any, var: Any, tr
 
 
 @decomposition("batch_norm")
-def batch_norm(x: Tensor, weight: Any, bias: Any, mean: Any, var: Any, training: bool, momentum: float, eps: float, *_: Any, **__: Any) -> Any:
+def batch_norm(
+    x: Tensor, weight: Any, bias: Any, mean: Any, var: Any, training: bool, momentum: float, eps: float, *_: Any, **__: Any
+) -> Any:
     if training and x.numel() == 0:
         return x.clone()
     return native_batch_norm(x, weight, bias, mean, var, training, momentum, eps)[0]
@@ -95,7 +101,9 @@ def _convolution(dims: int) -> None:
     ) -> Any:
         return run(x, weight, bias, stride, padding, dilation, True, output_padding, groups)
 
-    def named(x: Tensor, weight: Tensor, bias: Any = None, stride: Any = 1, padding: str = "valid", dilation: Any = 1, groups: int = 1) -> Any:
+    def named(
+        x: Tensor, weight: Tensor, bias: Any = None, stride: Any = 1, padding: str = "valid", dilation: Any = 1, groups: int = 1
+    ) -> Any:
         if padding == "valid":
             return convolve(x, weight, bias, stride, 0, dilation, groups)
         totals = [d * (k - 1) for d, k in zip(as_list(dilation, dims), weight.shape[2:], strict=True)]
@@ -104,7 +112,15 @@ def _convolution(dims: int) -> None:
         return convolve(x, weight, bias, stride, [total // 2 for total in totals], dilation, groups)
 
     def run(
-        x: Tensor, weight: Tensor, bias: Any, stride: Any, padding: Any, dilation: Any, is_transposed: bool, output_padding: Any, groups: int
+        x: Tensor,
+        weight: Tensor,
+        bias: Any,
+        stride: Any,
+        padding: Any,
+        dilation: Any,
+        is_transposed: bool,
+        output_padding: Any,
+        groups: int,
     ) -> Any:
         is_single = x.dim() == dims + 1
         lists = [as_list(v, dims) for v in (stride, padding, dilation, output_padding)]
@@ -131,7 +147,9 @@ for _dims in (2, 3):
 
 
 @decomposition("max_pool1d_with_indices")
-def max_pool1d_with_indices(x: Tensor, kernel_size: Any, stride: Any = (), padding: Any = 0, dilation: Any = 1, ceil_mode: bool = False) -> Any:
+def max_pool1d_with_indices(
+    x: Tensor, kernel_size: Any, stride: Any = (), padding: Any = 0, dilation: Any = 1, ceil_mode: bool = False
+) -> Any:
     lists = [[first, *as_list(v, 1)] for first, v in ((1, kernel_size), (1, stride or kernel_size), (0, padding), (1, dilation))]
     made = aten.max_pool2d_with_indices.default(x.unsqueeze(-2), *lists, ceil_mode)
     return tuple(aten.squeeze.dim(v, -2) for v in made)
@@ -181,7 +199,9 @@ def pad(x: Tensor, pad: Sequence[int], mode: str = "constant", value: float | No
             size = x.size(dim)
             if min(before, after) < 0:
                 return NotImplemented
-            parts = [aten.slice.Tensor(x, dim, size - before, size)] * bool(before) + [x] + [aten.slice.Tensor(x, dim, 0, after)] * bool(after)
+            parts = (
+                [aten.slice.Tensor(x, dim, size - before, size)] * bool(before) + [x] + [aten.slice.Tensor(x, dim, 0, after)] * bool(after)
+            )
             x = aten.cat.default(parts, dim)
         return x
     name = {"reflect": "reflection", "replicate": "replication"}[mode]
@@ -496,7 +516,15 @@ def _recurrence(name: str, step: Any, count: int) -> None:
     """Registers the decomposition of a recurrence, whose state is `count` tensors, and of its cell."""
 
     def run(
-        x: Tensor, hx: Any, params: Any, has_biases: bool, num_layers: int, dropout: float, train: bool, bidirectional: bool, batch_first: bool
+        x: Tensor,
+        hx: Any,
+        params: Any,
+        has_biases: bool,
+        num_layers: int,
+        dropout: float,
+        train: bool,
+        bidirectional: bool,
+        batch_first: bool,
     ) -> Any:
         state = list(hx) if count > 1 else [hx]
         width, directions = 4 if has_biases else 2, 2 if bidirectional else 1

@@ -45,7 +45,8 @@ def _check_key(key: str) -> str:
 
     if key not in DispatchKey.__members__ and not re.fullmatch(KEYS, key):
         raise RuntimeError(
-            f"could not parse dispatch key: {key}; keys are CPU, CUDA, Meta, CompositeExplicitAutograd, CompositeImplicitAutograd and Autograd"
+            f"could not parse dispatch key: {key}; keys are CPU, CUDA, Meta, CompositeExplicitAutograd, CompositeImplicitAutograd and "
+            "Autograd"
         )
     return key
 
@@ -156,7 +157,8 @@ def custom_op(
             given = {mutates_args} if isinstance(mutates_args, str) else set(mutates_args)
             if given != {"unknown"} and given != written:
                 raise ValueError(
-                    f"Attempted to create a custom op with `mutates_args={mutates_args}` and `schema={schema}. The schema suggests that the "
+                    f"Attempted to create a custom op with `mutates_args={mutates_args}` and `schema={schema}. The schema suggests that "
+                    "the "
                     f"op mutates {written or set()} which is different from what was provided to us in `mutates_args`. Please make these "
                     f"consistent."
                 )
@@ -201,7 +203,9 @@ def register_kernel(op: Any, device_types: str | Sequence[str] | None, func: Fn 
     return _decorates(func, lambda fn: found.kernels.update(dict.fromkeys(kinds, fn)))
 
 
-def register_fake(op: Any, func: Fn | None = None, /, *, lib: Library | None = None, _stacklevel: int = 1, allow_override: bool = True) -> Fn:
+def register_fake(
+    op: Any, func: Fn | None = None, /, *, lib: Library | None = None, _stacklevel: int = 1, allow_override: bool = True
+) -> Fn:
     """Registers the function of an operator for meta tensors, which returns tensors of the results' sizes and dtypes. Returns it, or a
     decorator.
 

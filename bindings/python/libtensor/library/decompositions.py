@@ -1,8 +1,8 @@
-"""The functions that PyTorch decomposes into other operators before a TorchDispatchMode receives them: a rule for each, which makes the same calls.
+"""The functions that PyTorch decomposes into other operators before a TorchDispatchMode receives them: a rule for each, which makes the
+same calls.
 
-A rule has the function's parameters after `call(name, *args, **kwargs)`, which emits an overload (`"view.default"`), or the overload of a name that
-the arguments fit, or applies the rule of that name.
-"""
+A rule has the function's parameters after `call(name, *args, **kwargs)`, which emits an overload (`"view.default"`), or the overload of a
+name that the arguments fit, or applies the rule of that name."""
 
 from __future__ import annotations
 
@@ -208,7 +208,9 @@ def _views_of(call: Call, self: Tensor, index: Any) -> tuple[Tensor, list[Any]]:
             indices.append(None)
             dim += 1
         elif isinstance(item, bool):
-            raise NotImplementedError("__getitem__: a bool as an index is not known as operators of ATen, which TorchDispatchMode and make_fx need")
+            raise NotImplementedError(
+                "__getitem__: a bool as an index is not known as operators of ATen, which TorchDispatchMode and make_fx need"
+            )
         elif isinstance(item, slice):
             if item != slice(None):
                 start, stop, step = item.start or 0, LAST if item.stop is None else item.stop, item.step or 1
@@ -296,7 +298,9 @@ def _meshgrid(call: Call, *tensors: Any, indexing: str | None = None) -> Any:
 
 
 @rule("unique_consecutive")
-def _unique_consecutive(call: Call, input: Tensor, return_inverse: bool = False, return_counts: bool = False, dim: int | None = None) -> Any:
+def _unique_consecutive(
+    call: Call, input: Tensor, return_inverse: bool = False, return_counts: bool = False, dim: int | None = None
+) -> Any:
     if dim is None:
         found = call("unique_consecutive.default", input, return_inverse, return_counts)
     else:
@@ -305,7 +309,9 @@ def _unique_consecutive(call: Call, input: Tensor, return_inverse: bool = False,
 
 
 @rule("unique")
-def _unique(call: Call, input: Tensor, sorted: bool = True, return_inverse: bool = False, return_counts: bool = False, dim: int | None = None) -> Any:
+def _unique(
+    call: Call, input: Tensor, sorted: bool = True, return_inverse: bool = False, return_counts: bool = False, dim: int | None = None
+) -> Any:
     if dim is None:
         found = call("_unique2.default", input, sorted, return_inverse, return_counts)
     else:
@@ -403,7 +409,11 @@ def _spread(name: str) -> None:
             dim, unbiased = None, dim
         dims = dim if dim is None else as_list(dim, 1)
         return call(
-            f"{name}.correction", self, dims, correction=int(unbiased) if correction is None else correction, **({"keepdim": True} if keepdim else {})
+            f"{name}.correction",
+            self,
+            dims,
+            correction=int(unbiased) if correction is None else correction,
+            **({"keepdim": True} if keepdim else {}),
         )
 
     RULES[name] = apply
@@ -471,5 +481,16 @@ def _like(name: str) -> None:
     RULES[name] = apply
 
 
-for _name in ("zeros_like", "ones_like", "empty_like", "full_like", "rand_like", "randn_like", "new_zeros", "new_ones", "new_empty", "new_full"):
+for _name in (
+    "zeros_like",
+    "ones_like",
+    "empty_like",
+    "full_like",
+    "rand_like",
+    "randn_like",
+    "new_zeros",
+    "new_ones",
+    "new_empty",
+    "new_full",
+):
     _like(_name)

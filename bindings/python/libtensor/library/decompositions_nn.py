@@ -236,7 +236,9 @@ def _bce_with_logits(
 
 
 @rule("binary_cross_entropy")
-def _bce(call: Call, input: Tensor, target: Tensor, weight: Any = None, size_average: Any = None, reduce: Any = None, reduction: str = "mean") -> Any:
+def _bce(
+    call: Call, input: Tensor, target: Tensor, weight: Any = None, size_average: Any = None, reduce: Any = None, reduction: str = "mean"
+) -> Any:
     reduction = reduction_of(size_average, reduce, reduction)
     given = [weight, REDUCTIONS[reduction]] if reduction != "mean" else [weight][: weight is not None]
     return call("binary_cross_entropy.default", input, target, *given)
@@ -261,7 +263,8 @@ def _cosine_similarity(call: Call, x1: Tensor, x2: Tensor, dim: int = 1, eps: fl
 
 
 def _pad_convolution(call: Call, input: Tensor, weight: Tensor, padding: str, stride: Any, dilation: list[int]) -> tuple[Tensor, list[int]]:
-    """Returns the input and the padding of a convolution with padding "valid" or "same". The input is padded at the end where the sides differ."""
+    """Returns the input and the padding of a convolution with padding "valid" or "same". The input is padded at the end where the sides
+    differ."""
     dims = len(dilation)
     if padding == "valid":
         return input, [0] * dims
@@ -341,9 +344,16 @@ def _average_pool(dims: int) -> None:
         count_include_pad: bool = True,
         divisor_override: int | None = None,
     ) -> Any:
-        rest: list[Any] = [[] if stride is None or stride == [] else as_list(stride, dims), as_list(padding, dims), ceil_mode, count_include_pad]
+        rest: list[Any] = [
+            [] if stride is None or stride == [] else as_list(stride, dims),
+            as_list(padding, dims),
+            ceil_mode,
+            count_include_pad,
+        ]
         rest.append(divisor_override)
-        return call(f"avg_pool{dims}d.default", input, as_list(kernel_size, dims), *without_defaults(rest, [[], [0] * dims, False, True, None]))
+        return call(
+            f"avg_pool{dims}d.default", input, as_list(kernel_size, dims), *without_defaults(rest, [[], [0] * dims, False, True, None])
+        )
 
     RULES[f"avg_pool{dims}d"] = apply
 
@@ -461,7 +471,8 @@ def _multi_head_attention(
     is_known = in_proj_weight is not None and query is key and key is value and query.dim() == 3 and not use_separate_proj_weight
     if not is_known or any(v is not None for v in unknown.values()) or add_zero_attn or (training and dropout_p):
         raise NotImplementedError(
-            "multi_head_attention_forward: other than self-attention of batches without masks, biases of keys and dropout is not known as operators "
+            "multi_head_attention_forward: other than self-attention of batches without masks, biases of keys and dropout is not known as "
+            "operators "
             "of ATen, which TorchDispatchMode and make_fx need"
         )
     length, batch, width = query.shape

@@ -1,8 +1,7 @@
 """Calls of functions as calls of ATen's overloads, for modes that receive operators (TorchDispatchMode).
 
-An overload that decomposes into others in PyTorch below autograd (a CompositeImplicit one, such as linear) is a rule of decompositions.py. Every
-other function is the overload of its name that its arguments fit.
-"""
+An overload that decomposes into others in PyTorch below autograd (a CompositeImplicit one, such as linear) is a rule of decompositions.py.
+Every other function is the overload of its name that its arguments fit."""
 
 from __future__ import annotations
 
@@ -106,7 +105,15 @@ INTERNAL = {
 NUMBERS = frozenset(f"{name}{ending}" for name in ("add", "sub", "mul", "div", "true_divide") for ending in ("", "_"))
 RENAMED = {"true_divide": "div", "true_divide_": "div_", "__and__": "bitwise_and", "__or__": "bitwise_or", "__xor__": "bitwise_xor"}
 RENAMED |= {"multiply": "mul", "subtract": "sub", "divide": "div", "negative": "neg", "greater": "gt", "less": "lt", "not_equal": "ne"}
-RENAMED |= {"greater_equal": "ge", "less_equal": "le", "absolute": "abs", "clip": "clamp", "concat": "cat", "concatenate": "cat", "fix": "trunc"}
+RENAMED |= {
+    "greater_equal": "ge",
+    "less_equal": "le",
+    "absolute": "abs",
+    "clip": "clamp",
+    "concat": "cat",
+    "concatenate": "cat",
+    "fix": "trunc",
+}
 RENAMED |= {"swapaxes": "transpose", "swapdims": "transpose", "arccos": "acos", "arcsin": "asin", "arctan": "atan", "arctan2": "atan2"}
 RENAMED |= {"special_expit": "sigmoid", "moveaxis": "movedim"}
 
@@ -114,12 +121,24 @@ RENAMED |= {"special_expit": "sigmoid", "moveaxis": "movedim"}
 IMPLICIT: dict[str, Callable[..., Any]] = {}
 for _names, _count in [
     (
-        "adaptive_avg_pool2d broadcast_tensors chunk contiguous conv1d conv2d conv3d conv_transpose1d conv1d.padding conv2d.padding conv3d.padding",
+        "adaptive_avg_pool2d broadcast_tensors chunk contiguous conv1d conv2d conv3d conv_transpose1d conv1d.padding conv2d.padding "
+        "conv3d.padding",
         None,
     ),
-    ("conv_transpose2d.input conv_transpose3d.input cosine_similarity dropout expand_as feature_dropout flatten.using_ints ger linear mH mT", None),
-    ("linalg_norm linalg_norm.ord_str log_softmax.int matmul max_pool2d max_pool3d meshgrid meshgrid.indexing numpy_T outer pad prelu relu6", None),
-    ("reshape reshape_as rms_norm scaled_dot_product_attention selu softmax.int split.sizes std std.dim var var.dim to.device to.dtype", None),
+    (
+        "conv_transpose2d.input conv_transpose3d.input cosine_similarity dropout expand_as feature_dropout flatten.using_ints ger linear "
+        "mH mT",
+        None,
+    ),
+    (
+        "linalg_norm linalg_norm.ord_str log_softmax.int matmul max_pool2d max_pool3d meshgrid meshgrid.indexing numpy_T outer pad prelu "
+        "relu6",
+        None,
+    ),
+    (
+        "reshape reshape_as rms_norm scaled_dot_product_attention selu softmax.int split.sizes std std.dim var var.dim to.device to.dtype",
+        None,
+    ),
     ("to.other true_divide.Tensor true_divide.Scalar divide.Tensor divide.Scalar divide.Tensor_mode divide.Scalar_mode type_as", None),
     ("subtract.Tensor subtract.Scalar unflatten.int view_as where where.Scalar where.ScalarOther where.ScalarSelf", None),
     ("layer_norm group_norm", 5),
@@ -132,7 +151,9 @@ for _names, _count in [
             )
 
 
-def _batch_norm(call: Any, input: Tensor, weight: Any, bias: Any, mean: Any, var: Any, training: bool, momentum: float, eps: float, _: bool) -> Any:
+def _batch_norm(
+    call: Any, input: Tensor, weight: Any, bias: Any, mean: Any, var: Any, training: bool, momentum: float, eps: float, _: bool
+) -> Any:
     return RULES["batch_norm"](call, input, mean, var, weight, bias, training, momentum, eps)
 
 
@@ -249,7 +270,9 @@ def is_composite(name: str, args: Sequence[Any], kwargs: dict[str, Any]) -> bool
     return chosen is not None and chosen[0].__name__ in IMPLICIT
 
 
-def choose_out(name: str, args: Sequence[Any], kwargs: dict[str, Any], out: Any) -> tuple[AtenOverload, tuple[Any, ...], dict[str, Any]] | None:
+def choose_out(
+    name: str, args: Sequence[Any], kwargs: dict[str, Any], out: Any
+) -> tuple[AtenOverload, tuple[Any, ...], dict[str, Any]] | None:
     """Returns the overload of an operator that writes to `out`, a tensor or several, and its arguments; None without one."""
     if name in NUMBERS and len(args) == 2 and isinstance(args[0], Tensor) and isinstance(args[1], int | float | complex):
         given = {k: v for k, v in kwargs.items() if v is not None and not (k == "alpha" and v == 1)}
@@ -297,9 +320,12 @@ def set_modes(modes: tuple[Any, ...]) -> Iterator[None]:
         _state.modes = before
 
 
-def lower(function: Any, args: Sequence[Any], kwargs: dict[str, Any] | None, emit: Emit, resume: Callable[[], AbstractContextManager[Any]]) -> Any:
+def lower(
+    function: Any, args: Sequence[Any], kwargs: dict[str, Any] | None, emit: Emit, resume: Callable[[], AbstractContextManager[Any]]
+) -> Any:
     """Returns the result of a call of a function, method or operator whose operators `emit` runs: the active modes receive no other calls.
-    `resume` returns a context manager inside which calls have the same receiver, for custom operators that consist of others and for control flow.
+    `resume` returns a context manager inside which calls have the same receiver, for custom operators that consist of others and for
+    control flow.
 
     Raises NotImplementedError for a function that is not known as operators of ATen."""
     kwargs, modes = dict(kwargs or {}), _state.modes

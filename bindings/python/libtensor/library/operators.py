@@ -85,7 +85,8 @@ class _Structure:
         """Returns a gradient. Raises RuntimeError for other values than tensors and None."""
         if grad is not None and not isinstance(grad, Tensor):
             raise RuntimeError(
-                f"{self.op}: backward must return a tensor or None as the gradient of argument '{name}', but returned {describe_result(grad)}"
+                f"{self.op}: backward must return a tensor or None as the gradient of argument '{name}', but returned "
+                f"{describe_result(grad)}"
             )
         return grad
 
@@ -96,7 +97,8 @@ class _Structure:
             return [None] * count
         if not isinstance(grad, list | tuple) or len(grad) != len(value):
             raise RuntimeError(
-                f"{self.op}: backward must return a list of {len(value)} gradients for argument '{name}', but returned {describe_result(grad)}"
+                f"{self.op}: backward must return a list of {len(value)} gradients for argument '{name}', but returned "
+                f"{describe_result(grad)}"
             )
         return [self.check_gradient(name, g) for v, g in zip(value, grad, strict=True) if isinstance(v, Tensor)]
 
@@ -157,7 +159,9 @@ class _Recorded(Function):
     def backward(ctx: Any, *grads: Any) -> Any:
         op = ctx.structure.op
         if op.backward is None:
-            raise RuntimeError(f"Trying to backward through {op} but no autograd formula was registered. Please use register_autograd to add one.")
+            raise RuntimeError(
+                f"Trying to backward through {op} but no autograd formula was registered. Please use register_autograd to add one."
+            )
         given = (list(grads),) if op.schema.returns_list else grads
         return None, *ctx.structure.flatten(op.backward(_Context(ctx, ctx.structure), *given))
 
@@ -183,7 +187,8 @@ def _each(op: OpOverload, info: Any, dims: Sequence[int | None], structure: _Str
         )
     if info.batch_size == 0 and kinds:
         raise NotImplementedError(
-            f"{op.name()}: inside vmap: the operator has no vmap rule and is called once for each batch element, so empty batches are not supported; "
+            f"{op.name()}: inside vmap: the operator has no vmap rule and is called once for each batch element, so empty batches are not "
+            "supported; "
             "register a rule with register_vmap"
         )
     rows = []
@@ -207,7 +212,9 @@ def _stack(op: OpOverload, kind: str, column: Sequence[Any]) -> Any:
         return None
     shapes = {None if t is None else tuple(t.shape) for t in column}
     if len(shapes) > 1:
-        raise RuntimeError(f"{op.name()}: inside vmap: the shapes of a result differ between batch elements: {', '.join(sorted(map(str, shapes)))}")
+        raise RuntimeError(
+            f"{op.name()}: inside vmap: the shapes of a result differ between batch elements: {', '.join(sorted(map(str, shapes)))}"
+        )
     return f.stack(column)
 
 
@@ -228,7 +235,8 @@ def _address(t: Tensor) -> int:
 
 
 def _count_writes(arguments: Sequence[Argument], values: list[Any]) -> None:
-    """Increments the versions of the tensors that a kernel has written to, since it may have written to their memory without an operator."""
+    """Increments the versions of the tensors that a kernel has written to, since it may have written to their memory without an
+    operator."""
     from .._gen import gen_functions as f
 
     for a, value in zip(arguments, values, strict=True):
@@ -238,8 +246,8 @@ def _count_writes(arguments: Sequence[Argument], values: list[Any]) -> None:
 
 
 def take_over(op: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
-    """Returns the result of a mode or of an argument's class that overrides the call; NOBODY without one. Modes and subclasses of Tensor receive
-    overloads, but not packets of overloads."""
+    """Returns the result of a mode or of an argument's class that overrides the call; NOBODY without one. Modes and subclasses of Tensor
+    receive overloads, but not packets of overloads."""
     is_overload = isinstance(op, OpOverload)
     is_taken = (bool(overrides.state.modes) and is_overload) or any(
         type(value) is not Tensor and (is_overload or not isinstance(value, Tensor)) and overrides.hook(value) is not None
@@ -344,8 +352,8 @@ class OpOverload:
         return list(made) if self.schema.returns_list else made
 
     def write(self, values: list[Any], tensors: list[Tensor], is_recorded: bool, is_composite: bool) -> Any:
-        """Calls an operator that writes to arguments. As in PyTorch, autograd records the operators that the kernels of Library call, but not
-        those of custom_op: transforms that differentiate these raise NotImplementedError."""
+        """Calls an operator that writes to arguments. As in PyTorch, autograd records the operators that the kernels of Library call, but
+        not those of custom_op: transforms that differentiate these raise NotImplementedError."""
         from .._gen import gen_functions as f
 
         level = innermost(tensors) if is_transforming() else 0
@@ -362,13 +370,15 @@ class OpOverload:
         for t in written if is_mapped else ():
             if not f.vmap_maps(t, level):
                 raise RuntimeError(
-                    f"{self.name()}: inside vmap: the operator writes to a tensor of shape {list(t.shape)}, which is not batched; create it from a "
+                    f"{self.name()}: inside vmap: the operator writes to a tensor of shape {list(t.shape)}, which is not batched; create "
+                    "it from a "
                     "batched tensor, for example with zeros_like"
                 )
             whole = f.vmap_unwrap(t, 0, level)
             if whole.shape[0] > 1 and whole.stride(0) == 0 and whole.numel():
                 raise RuntimeError(
-                    f"{self.name()}: inside vmap: unsupported operation: more than one element of the written-to tensor refers to a single memory "
+                    f"{self.name()}: inside vmap: unsupported operation: more than one element of the written-to tensor refers to a single "
+                    "memory "
                     "location, because its batch was expanded; clone() it before the operation"
                 )
         if is_mapped or is_recorded and self.schema.result_kinds:
@@ -426,8 +436,10 @@ class OpOverload:
             at = _address(t)
             if at and at in seen:
                 raise RuntimeError(
-                    f"{self.op_name} (with implementation in {self.namespace}): The output of this custom operator (1) must not also be an input to "
-                    "this custom operator and (2) may not alias any inputs to this custom operator or other returns. Return a clone of the tensor "
+                    f"{self.op_name} (with implementation in {self.namespace}): The output of this custom operator (1) must not also be an "
+                    "input to "
+                    "this custom operator and (2) may not alias any inputs to this custom operator or other returns. Return a clone of the "
+                    "tensor "
                     "instead, such as x.clone()."
                 )
             seen.add(at)
@@ -580,7 +592,8 @@ def implement(schema: str) -> Callable[[Callable[..., Any]], Callable[..., Any]]
 
 
 def find(op: Any) -> OpOverload:
-    """Returns the operator of a name such as `ns::op` or `ns::op.overload`, or of an operator object. Raises RuntimeError if there is none."""
+    """Returns the operator of a name such as `ns::op` or `ns::op.overload`, or of an operator object. Raises RuntimeError if there is
+    none."""
     if isinstance(op, OpOverload):
         return op
     if isinstance(op, OpOverloadPacket):
@@ -599,8 +612,8 @@ def find(op: Any) -> OpOverload:
 
 
 def find_registrable(op: Any) -> OpOverload:
-    """The operator to register a kernel or a rule for: `find`, or an unused one for operators that ignore registrations. Raises RuntimeError
-    where there is none."""
+    """The operator to register a kernel or a rule for: `find`, or an unused one for operators that ignore registrations. Raises
+    RuntimeError where there is none."""
     is_ignored = isinstance(op, MissingOperator)
     if isinstance(op, str):
         namespace, _, name = op.partition("::")

@@ -48,8 +48,8 @@ CALL = address(call)
 
 
 def publish(schema: str, function: Callable[[list[Any]], Any]) -> int | None:
-    """Defines an operator of the library that calls a function with a value for each argument. Returns the id of the definition; None for schemas
-    that the library does not support.
+    """Defines an operator of the library that calls a function with a value for each argument. Returns the id of the definition; None for
+    schemas that the library does not support.
 
     Raises RuntimeError if another language has defined an operator of the name."""
     if SUBINTERPRETER:

@@ -9,7 +9,12 @@ __all__ = ["AliasInfo", "SchemaType"]
 
 # The names and kinds of types whose kind is not their name and "Type".
 KINDS = {"int": ("int", "IntType"), "SymInt": ("int", "SymIntType"), "float": ("float", "FloatType"), "SymFloat": ("float", "SymFloatType")}
-KINDS |= {"bool": ("bool", "BoolType"), "SymBool": ("bool", "SymBoolType"), "str": ("str", "StringType"), "complex": ("complex", "ComplexType")}
+KINDS |= {
+    "bool": ("bool", "BoolType"),
+    "SymBool": ("bool", "SymBoolType"),
+    "str": ("str", "StringType"),
+    "complex": ("complex", "ComplexType"),
+}
 KINDS |= {"Scalar": ("number", "NumberType"), "number": ("number", "NumberType"), "Device": ("Device", "DeviceObjType")}
 KINDS |= {"Stream": ("Stream", "StreamObjType"), "NoneType": ("NoneType", "NoneType")}
 # The types that `type` replaces; `real_type` keeps them.
@@ -63,8 +68,8 @@ class SchemaType:
 
 
 class AliasInfo:
-    """The alias sets of an argument or a result before and after the call, and whether the operator writes to it, by their text in a schema, such
-    as `a!` or `a -> *`. Those of a list are empty, as in PyTorch, where they belong to its items."""
+    """The alias sets of an argument or a result before and after the call, and whether the operator writes to it, by their text in a
+    schema, such as `a!` or `a -> *`. Those of a list are empty, as in PyTorch, where they belong to its items."""
 
     def __init__(self, text: str, is_list: bool) -> None:
         before, _, after = text.replace("!", "").partition("->")

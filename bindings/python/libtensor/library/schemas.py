@@ -19,14 +19,43 @@ from .schema_types import AliasInfo, SchemaType
 
 __all__ = ["Argument", "Schema", "describe_result", "infer_schema"]
 
-SCALARS: dict[Any, str] = {Tensor: "Tensor", int: "SymInt", float: "float", bool: "bool", str: "str", _dtype: "ScalarType", _device: "Device"}
+SCALARS: dict[Any, str] = {
+    Tensor: "Tensor",
+    int: "SymInt",
+    float: "float",
+    bool: "bool",
+    str: "str",
+    _dtype: "ScalarType",
+    _device: "Device",
+}
 RETURNS = {"Tensor", "Tensor[]", "SymInt", "float", "bool", "Scalar"}
 # The types of a schema, without list and optional suffixes.
-TYPES = frozenset(("Tensor", "int", "SymInt", "float", "SymFloat", "bool", "SymBool", "complex", "number", "Scalar", "str", "ScalarType", "Layout"))
-TYPES |= {"MemoryFormat", "Device", "Generator", "Dimname", "Storage", "Stream", "QScheme", "Any", "ConstQuantizerPtr", "DeviceIndex", "NoneType"}
+TYPES = frozenset(
+    ("Tensor", "int", "SymInt", "float", "SymFloat", "bool", "SymBool", "complex", "number", "Scalar", "str", "ScalarType", "Layout")
+)
+TYPES |= {
+    "MemoryFormat",
+    "Device",
+    "Generator",
+    "Dimname",
+    "Storage",
+    "Stream",
+    "QScheme",
+    "Any",
+    "ConstQuantizerPtr",
+    "DeviceIndex",
+    "NoneType",
+}
 ALIAS = r"[\w|]+!?(?:\s*->\s*[\w*|]+)?"  # alias sets
 NAME = r"([A-Za-z_]\w*::)?[A-Za-z_]\w*(\.\w+)?"
-KINDS: dict[str, tuple[type, ...]] = {"Tensor": (Tensor,), "int": (int,), "SymInt": (int,), "float": (float, int), "bool": (bool, int), "str": (str,)}
+KINDS: dict[str, tuple[type, ...]] = {
+    "Tensor": (Tensor,),
+    "int": (int,),
+    "SymInt": (int,),
+    "float": (float, int),
+    "bool": (bool, int),
+    "str": (str,),
+}
 KINDS |= {"ScalarType": (_dtype, int), "Device": (_device, str), "Scalar": (int, float, bool, complex)}
 LITERALS = frozenset(("int", "SymInt", "float", "bool", "Scalar", "str"))  # the types whose defaults are numbers or strings in quotes
 NUMBERS: dict[str, type] = {"int": int, "SymInt": int, "float": float, "bool": bool}
@@ -94,7 +123,8 @@ def _fits(kind: str, value: Any) -> bool:
 
 
 class Schema:
-    """The signature of an operator, by its text, such as `ns::add.overload(Tensor x, int k=1) -> Tensor`. `overload_name` is empty for `default`.
+    """The signature of an operator, by its text, such as `ns::add.overload(Tensor x, int k=1) -> Tensor`. `overload_name` is empty for
+    `default`.
 
     Raises RuntimeError for text that is no schema."""
 
@@ -152,8 +182,8 @@ class Schema:
         return any(a.is_write for a in self.arguments)
 
     def convert_results(self, function: str, made: Any) -> Any:
-        """Returns the results of a function in the types of the schema: several in a tuple, a list of tensors as a list, and 0-dim tensors and
-        NumPy scalars as numbers where the schema has numbers.
+        """Returns the results of a function in the types of the schema: several in a tuple, a list of tensors as a list, and 0-dim tensors
+        and NumPy scalars as numbers where the schema has numbers.
 
         Raises RuntimeError, in the name of the function, for results of another number or type."""
         kinds = self.result_kinds
@@ -164,7 +194,9 @@ class Schema:
         required = f"a tuple of {len(kinds)} values ({', '.join(map(_readable, kinds))})"
         if not isinstance(made, list | tuple) or len(made) != len(kinds):
             raise RuntimeError(f"{function} must return {required}, but returned {describe_result(made)}")
-        return tuple([_convert_result(function, kind, value, f" as result {i}") for i, (kind, value) in enumerate(zip(kinds, made, strict=True))])
+        return tuple(
+            [_convert_result(function, kind, value, f" as result {i}") for i, (kind, value) in enumerate(zip(kinds, made, strict=True))]
+        )
 
     def bind(self, name: str, args: Sequence[Any], kwargs: dict[str, Any]) -> list[Any]:
         """Returns a value for each argument. Raises RuntimeError, in the name of an operator, for missing, surplus and unfit values."""
@@ -228,7 +260,9 @@ def _convert_result(function: str, kind: str, value: Any, place: str) -> Any:
     try:
         return _convert(kind, value)
     except _UnfitResult:
-        raise RuntimeError(f"{function} must return a value of type '{_readable(kind)}'{place}, but returned {describe_result(value)}") from None
+        raise RuntimeError(
+            f"{function} must return a value of type '{_readable(kind)}'{place}, but returned {describe_result(value)}"
+        ) from None
 
 
 def describe_result(value: Any) -> str:
@@ -237,7 +271,11 @@ def describe_result(value: Any) -> str:
         return f"a tensor of dtype {str(value.dtype).removeprefix('torch.')} and shape {list(value.shape)}"
     if isinstance(value, list | tuple):
         types = ", ".join(type(item).__name__ for item in value[:8]) + (", ..." if len(value) > 8 else "")
-        return f"a {type(value).__name__} of {len(value)} value{'s' * (len(value) != 1)} ({types})" if value else f"an empty {type(value).__name__}"
+        return (
+            f"a {type(value).__name__} of {len(value)} value{'s' * (len(value) != 1)} ({types})"
+            if value
+            else f"an empty {type(value).__name__}"
+        )
     if isinstance(value, int | float | complex | str):
         return f"the {type(value).__name__} {value!r}" if len(repr(value)) < 60 else f"a {type(value).__name__}"
     return "None" if value is None else f"an object of type {type(value).__name__}"
@@ -321,7 +359,8 @@ def _parse_default(text: str | None) -> Any:
 
 
 def _is_default(base: str, suffix: str, text: str, value: Any) -> bool:
-    """Returns whether a default, with its value, is a number or a string in quotes, or a list of these for a list. Other types are not checked."""
+    """Returns whether a default, with its value, is a number or a string in quotes, or a list of these for a list. Other types are not
+    checked."""
     if base not in LITERALS:
         return True
     if isinstance(value, list):
@@ -330,7 +369,8 @@ def _is_default(base: str, suffix: str, text: str, value: Any) -> bool:
 
 
 def _format_default(value: Any, text: str) -> str:
-    """Returns a default as in PyTorch's schemas: floats with 17 digits and a decimal point, strings in double quotes. Names are as given."""
+    """Returns a default as in PyTorch's schemas: floats with 17 digits and a decimal point, strings in double quotes. Names are as
+    given."""
     if isinstance(value, list):
         return "[" + ", ".join(map(_format_default, value, _split(text[1:-1]))) + "]"
     if isinstance(value, str):
@@ -360,8 +400,11 @@ def _type_text(annotation: Any) -> str | None:
     return None
 
 
-def infer_schema(prototype_function: Callable[..., Any], /, *, mutates_args: str | Iterable[str], op_name: str | None = None, tags: Any = ()) -> str:
-    """Returns the schema of a function with annotations: `mutates_args` are the names of the arguments that it writes to, or "unknown" for all.
+def infer_schema(
+    prototype_function: Callable[..., Any], /, *, mutates_args: str | Iterable[str], op_name: str | None = None, tags: Any = ()
+) -> str:
+    """Returns the schema of a function with annotations: `mutates_args` are the names of the arguments that it writes to, or "unknown" for
+    all.
 
     Raises ValueError for parameters and results without annotations or of types that schemas do not have.
 
@@ -405,7 +448,8 @@ def infer_schema(prototype_function: Callable[..., Any], /, *, mutates_args: str
     unknown = set() if everything else written - set(signature.parameters)
     if unknown:
         fail(
-            f"{unknown} in mutates_args were not found in the custom op's signature. mutates_args should contain the names of all args that "
+            f"{unknown} in mutates_args were not found in the custom op's signature. mutates_args should contain the names of all args "
+            "that "
             f"the custom op mutates, or just the string 'unknown' if you don't "
             f"know."
         )
@@ -416,7 +460,9 @@ def infer_schema(prototype_function: Callable[..., Any], /, *, mutates_args: str
 
 def _hints(function: Callable[..., Any]) -> dict[str, Any]:
     names = {"Tensor": Tensor, **getattr(function, "__globals__", {})}
-    return {name: eval(value, names) if isinstance(value, str) else value for name, value in getattr(function, "__annotations__", {}).items()}
+    return {
+        name: eval(value, names) if isinstance(value, str) else value for name, value in getattr(function, "__annotations__", {}).items()
+    }
 
 
 def _return_text(annotation: Any, fail: Callable[[str], typing.NoReturn]) -> str:
@@ -426,5 +472,7 @@ def _return_text(annotation: Any, fail: Callable[[str], typing.NoReturn]) -> str
         return "(" + ", ".join(_return_text(a, fail) for a in typing.get_args(annotation)) + ")"
     kind = _type_text(annotation)
     if kind not in RETURNS:
-        fail(f"Return has unsupported type {annotation}. The valid types are: Tensor, list[Tensor], int, float, bool and int | float | bool.")
+        fail(
+            f"Return has unsupported type {annotation}. The valid types are: Tensor, list[Tensor], int, float, bool and int | float | bool."
+        )
     return str(kind)

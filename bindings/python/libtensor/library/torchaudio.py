@@ -31,10 +31,12 @@ def _toeplitz(coefficients: list[Tensor], rows: int, shift: int) -> Tensor:
     return made
 
 
-@implement("torchaudio::_lfilter_core_loop(Tensor input_signal_windows, Tensor a_coeff_flipped, Tensor(a!) padded_output_waveform) -> Tensor(a!)")
+@implement(
+    "torchaudio::_lfilter_core_loop(Tensor input_signal_windows, Tensor a_coeff_flipped, Tensor(a!) padded_output_waveform) -> Tensor(a!)"
+)
 def lfilter_core_loop(windows: Tensor, flipped: Tensor, padded: Tensor) -> Tensor:
-    """Writes y[t] = x[t] - sum over k >= 1 of a[k] * y[t - k], after the padding of a.size - 1 samples. Blocks of samples are the solutions of
-    triangular systems."""
+    """Writes y[t] = x[t] - sum over k >= 1 of a[k] * y[t - k], after the padding of a.size - 1 samples. Blocks of samples are the solutions
+    of triangular systems."""
     order, count = flipped.size(1) - 1, windows.size(2)
     for channel in range(windows.size(1)):
         a = flipped[channel].flip(0)
@@ -73,7 +75,9 @@ def _extend(targets: list[int], blank: int) -> list[int]:
     return made
 
 
-@implement("torchaudio::forced_align(Tensor log_probs, Tensor targets, Tensor input_lengths, Tensor target_lengths, int blank) -> (Tensor, Tensor)")
+@implement(
+    "torchaudio::forced_align(Tensor log_probs, Tensor targets, Tensor input_lengths, Tensor target_lengths, int blank) -> (Tensor, Tensor)"
+)
 def forced_align(log_probs: Tensor, targets: Tensor, input_lengths: Tensor, target_lengths: Tensor, blank: int) -> tuple[Tensor, Tensor]:
     """Returns the most probable path of CTC (1, T) through the targets, and `log_probs`."""
     if log_probs.dim() != 3 or log_probs.size(0) != 1 or targets.dim() != 2 or targets.size(0) != 1:
@@ -83,7 +87,8 @@ def forced_align(log_probs: Tensor, targets: Tensor, input_lengths: Tensor, targ
     repeats = sum(a == b for a, b in zip(symbols[1::2], symbols[3::2], strict=False))
     if count < states // 2 + repeats:
         raise RuntimeError(
-            f"forced_align: targets length is too long for CTC. Found log_probs length: {count}, targets length: {states // 2}, and number of "
+            f"forced_align: targets length is too long for CTC. Found log_probs length: {count}, targets length: {states // 2}, and number "
+            "of "
             f"repeats: {repeats}"
         )
     emitted = log_probs[0].detach()[:, symbols]

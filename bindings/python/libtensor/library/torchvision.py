@@ -45,13 +45,14 @@ def _check_rois(name: str, image: Tensor, rois: Tensor) -> None:
         raise RuntimeError(f"{name}: rois must have shape as Tensor[K, 5], got {list(rois.shape)}")
     if image.dtype != rois.dtype:
         raise RuntimeError(
-            f"{name}: Expected tensor for input to have the same type as tensor for rois; but type {image.dtype} does not equal {rois.dtype}"
+            f"{name}: Expected tensor for input to have the same type as tensor for rois; but type {image.dtype} does not equal "
+            f"{rois.dtype}"
         )
 
 
 def _bilinear_weights(start: Tensor, size: Tensor, bins: int, points: int, length: int) -> Tensor:
-    """Returns the weights (K, bins, length) by which elements along a dimension contribute to bins of regions: the mean over points of a bin of
-    linear interpolation."""
+    """Returns the weights (K, bins, length) by which elements along a dimension contribute to bins of regions: the mean over points of a
+    bin of linear interpolation."""
     steps = (arange(bins * points, dtype=start.dtype, device=start.device) + 0.5) / (bins * points)
     at = start[:, None] + size[:, None] * steps
     is_inside = (at >= -1) & (at <= length)
@@ -109,11 +110,14 @@ def _diagonal(pooled: Tensor, height: int, width: int) -> tuple[Tensor, Tensor]:
 
 def _check_channels(name: str, image: Tensor, height: int, width: int) -> None:
     if image.size(1) % (height * width):
-        raise RuntimeError(f"{name}: input channels ({image.size(1)}) must be a multiple of pooling height * pooling width ({height} * {width})")
+        raise RuntimeError(
+            f"{name}: input channels ({image.size(1)}) must be a multiple of pooling height * pooling width ({height} * {width})"
+        )
 
 
 @implement(
-    "torchvision::ps_roi_align(Tensor input, Tensor rois, float spatial_scale, SymInt pooled_height, SymInt pooled_width, int sampling_ratio) "
+    "torchvision::ps_roi_align(Tensor input, Tensor rois, float spatial_scale, SymInt pooled_height, SymInt pooled_width, int "
+    "sampling_ratio) "
     "-> (Tensor, Tensor)"
 )
 def ps_roi_align(image: Tensor, rois: Tensor, scale: float, height: int, width: int, points: int) -> tuple[Tensor, Tensor]:
@@ -136,7 +140,9 @@ def _bin_edges(start: Tensor, size: Tensor, bins: int, length: int) -> tuple[Ten
     return first.clamp(0, length).to(int64), last.clamp(0, length).to(int64)
 
 
-@implement("torchvision::roi_pool(Tensor input, Tensor rois, float spatial_scale, SymInt pooled_height, SymInt pooled_width) -> (Tensor, Tensor)")
+@implement(
+    "torchvision::roi_pool(Tensor input, Tensor rois, float spatial_scale, SymInt pooled_height, SymInt pooled_width) -> (Tensor, Tensor)"
+)
 def roi_pool(image: Tensor, rois: Tensor, scale: float, height: int, width: int) -> tuple[Tensor, Tensor]:
     _check_rois("roi_pool", image, rois)
     corners = _round(rois[:, 1:].detach() * scale)
@@ -169,7 +175,10 @@ def _mean_weights(start: Tensor, size: Tensor, bins: int, length: int, last_edge
     return is_inside.to(size.dtype) / (last - first).clamp(min=1)[..., None]
 
 
-@implement("torchvision::ps_roi_pool(Tensor input, Tensor rois, float spatial_scale, SymInt pooled_height, SymInt pooled_width) -> (Tensor, Tensor)")
+@implement(
+    "torchvision::ps_roi_pool(Tensor input, Tensor rois, float spatial_scale, SymInt pooled_height, SymInt pooled_width) -> (Tensor, "
+    "Tensor)"
+)
 def ps_roi_pool(image: Tensor, rois: Tensor, scale: float, height: int, width: int) -> tuple[Tensor, Tensor]:
     _check_rois("ps_roi_pool", image, rois)
     _check_channels("ps_roi_pool", image, height, width)
@@ -209,7 +218,9 @@ def deform_conv2d(
     use_mask: bool,
 ) -> Tensor:
     if image.dim() != 4 or weight.dim() != 4 or offset.dim() != 4:
-        raise RuntimeError(f"deform_conv2d: input, weight and offset must have 4 dimensions, got {image.dim()}, {weight.dim()} and {offset.dim()}")
+        raise RuntimeError(
+            f"deform_conv2d: input, weight and offset must have 4 dimensions, got {image.dim()}, {weight.dim()} and {offset.dim()}"
+        )
     batch, channels, height, width = image.shape
     filters, _, kernel_h, kernel_w = weight.shape
     taps = kernel_h * kernel_w

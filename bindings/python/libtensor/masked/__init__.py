@@ -61,12 +61,16 @@ def _cast(input: Tensor, dtype: torch.dtype | None) -> Tensor:
     return input if dtype is None else input.to(dtype)
 
 
-def sum(input: Tensor, dim: Dim = None, *, keepdim: bool | None = False, dtype: torch.dtype | None = None, mask: Tensor | None = None) -> Tensor:
+def sum(
+    input: Tensor, dim: Dim = None, *, keepdim: bool | None = False, dtype: torch.dtype | None = None, mask: Tensor | None = None
+) -> Tensor:
     """Returns the sum of the selected elements."""
     return torch.sum(_fill(_cast(input, dtype), mask, 0), _dims(input, dim), keepdim=bool(keepdim), dtype=dtype)
 
 
-def prod(input: Tensor, dim: Dim = None, *, keepdim: bool | None = False, dtype: torch.dtype | None = None, mask: Tensor | None = None) -> Tensor:
+def prod(
+    input: Tensor, dim: Dim = None, *, keepdim: bool | None = False, dtype: torch.dtype | None = None, mask: Tensor | None = None
+) -> Tensor:
     """Returns the product of the selected elements."""
     result = _fill(_cast(input, dtype), mask, 1)
     for d in sorted((d % max(input.dim(), 1) for d in _dims(input, dim)), reverse=True):
@@ -74,13 +78,17 @@ def prod(input: Tensor, dim: Dim = None, *, keepdim: bool | None = False, dtype:
     return result
 
 
-def amax(input: Tensor, dim: Dim = None, *, keepdim: bool | None = False, dtype: torch.dtype | None = None, mask: Tensor | None = None) -> Tensor:
+def amax(
+    input: Tensor, dim: Dim = None, *, keepdim: bool | None = False, dtype: torch.dtype | None = None, mask: Tensor | None = None
+) -> Tensor:
     """Returns the largest of the selected elements."""
     input = _cast(input, dtype)
     return torch.amax(_fill(input, mask, _least(input)), _dims(input, dim), keepdim=bool(keepdim))
 
 
-def amin(input: Tensor, dim: Dim = None, *, keepdim: bool | None = False, dtype: torch.dtype | None = None, mask: Tensor | None = None) -> Tensor:
+def amin(
+    input: Tensor, dim: Dim = None, *, keepdim: bool | None = False, dtype: torch.dtype | None = None, mask: Tensor | None = None
+) -> Tensor:
     """Returns the smallest of the selected elements."""
     input = _cast(input, dtype)
     return torch.amin(_fill(input, mask, _greatest(input)), _dims(input, dim), keepdim=bool(keepdim))
@@ -107,7 +115,9 @@ def _count(input: Tensor, dim: Dim, mask: Tensor | None) -> Tensor:
     return torch.sum(ones if mask is None else ones * mask, _dims(input, dim), keepdim=True)
 
 
-def mean(input: Tensor, dim: Dim = None, *, keepdim: bool | None = False, dtype: torch.dtype | None = None, mask: Tensor | None = None) -> Tensor:
+def mean(
+    input: Tensor, dim: Dim = None, *, keepdim: bool | None = False, dtype: torch.dtype | None = None, mask: Tensor | None = None
+) -> Tensor:
     """Returns the mean of the selected elements."""
     input = _cast(input, dtype)
     result = sum(input, dim, keepdim=True, mask=mask) / _count(input, dim, mask)
@@ -126,7 +136,9 @@ def median(input: Tensor, dim: int = -1, *, keepdim: bool = False, dtype: torch.
     return torch.nanmedian(_fill(input, mask, float("nan")), dim, keepdim).values
 
 
-def logsumexp(input: Tensor, dim: Dim = None, *, keepdim: bool = False, dtype: torch.dtype | None = None, mask: Tensor | None = None) -> Tensor:
+def logsumexp(
+    input: Tensor, dim: Dim = None, *, keepdim: bool = False, dtype: torch.dtype | None = None, mask: Tensor | None = None
+) -> Tensor:
     """Returns the logarithm of the sum of exponentials of the selected elements."""
     input = _cast(input, dtype)
     return torch.logsumexp(_fill(input, mask, float("-inf")), _dims(input, dim), keepdim=keepdim)
@@ -144,7 +156,9 @@ def norm(
     """Returns the vector norm of the selected elements."""
     input = _cast(input, dtype)
     order = 2.0 if ord is None else ord
-    return torch.linalg.vector_norm(_fill(input, mask, float("inf") if order == float("-inf") else 0), order, _dims(input, dim), bool(keepdim))
+    return torch.linalg.vector_norm(
+        _fill(input, mask, float("inf") if order == float("-inf") else 0), order, _dims(input, dim), bool(keepdim)
+    )
 
 
 def var(
@@ -215,7 +229,9 @@ def logaddexp(
     return torch.logaddexp(_fill(_cast(input, dtype), input_mask, least), _fill(_cast(other, dtype), other_mask, least))
 
 
-def normalize(input: Tensor, ord: float, dim: int, *, eps: float = 1e-12, dtype: torch.dtype | None = None, mask: Tensor | None = None) -> Tensor:
+def normalize(
+    input: Tensor, ord: float, dim: int, *, eps: float = 1e-12, dtype: torch.dtype | None = None, mask: Tensor | None = None
+) -> Tensor:
     """Returns the elements divided by the larger of `eps` and the norm of the selected ones."""
     input = _cast(input, dtype)
     return _fill(input, mask, 0) / norm(input, ord, dim, keepdim=True, mask=mask).clamp(min=eps)
@@ -229,4 +245,6 @@ def is_masked_tensor(obj: Any) -> bool:
 __all__ += declare_unsupported(
     globals(), "masked tensors are not supported; pass the mask to the functions of torch.masked", "MaskedTensor masked_tensor"
 )
-__all__ += declare_unsupported(globals(), "masked tensors are not supported; pass the mask to the functions of torch.masked", "as_masked_tensor")
+__all__ += declare_unsupported(
+    globals(), "masked tensors are not supported; pass the mask to the functions of torch.masked", "as_masked_tensor"
+)

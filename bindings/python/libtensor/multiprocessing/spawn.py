@@ -121,7 +121,9 @@ class ProcessContext:
             except ValueError:
                 name = f"<Unknown signal {-process.exitcode}>"
             return ProcessExitedException(f"process {number} terminated with signal {name}", number, process.pid, process.exitcode, name)
-        return ProcessExitedException(f"process {number} terminated with exit code {process.exitcode}", number, process.pid, process.exitcode)
+        return ProcessExitedException(
+            f"process {number} terminated with exit code {process.exitcode}", number, process.pid, process.exitcode
+        )
 
     def _remove_files(self, all_of_them: bool) -> None:
         for path in self.error_files if all_of_them else ():

@@ -40,7 +40,9 @@ def _chosen(function, input, dim, stacklevel, dtype):
 @_open_to_overrides
 def embedding(input, weight, padding_idx=None, max_norm=None, norm_type=2.0, scale_grad_by_freq=False, sparse=False):
     if padding_idx is not None and isinstance(weight, Tensor) and not -len(weight) <= padding_idx < len(weight):
-        raise AssertionError(f"Padding_idx must be within num_embeddings: embedding got {padding_idx} for a weight of shape {tuple(weight.shape)}")
+        raise AssertionError(
+            f"Padding_idx must be within num_embeddings: embedding got {padding_idx} for a weight of shape {tuple(weight.shape)}"
+        )
     return _embedding(input, weight, padding_idx, max_norm, norm_type, scale_grad_by_freq, sparse)
 
 
@@ -48,9 +50,9 @@ embedding.__doc__ = _embedding.__doc__
 
 
 def gumbel_softmax(logits, tau=1.0, hard=False, eps=1e-10, dim=-1, *, generator=None):
-    """Samples from the Gumbel-softmax (concrete) distribution with `logits` along `dim`: `softmax((logits + g) / tau)`, where g is standard Gumbel
-    noise from `generator`. Samples approach one-hot vectors as `tau` approaches 0. With `hard`, returns one-hot vectors that have the gradient of
-    the soft samples (straight-through estimator). `eps` is ignored.
+    """Samples from the Gumbel-softmax (concrete) distribution with `logits` along `dim`: `softmax((logits + g) / tau)`, where g is standard
+    Gumbel noise from `generator`. Samples approach one-hot vectors as `tau` approaches 0. With `hard`, returns one-hot vectors that have
+    the gradient of the soft samples (straight-through estimator). `eps` is ignored.
 
     >>> _ = torch.manual_seed(0)
     >>> torch.nn.functional.gumbel_softmax(torch.tensor([0., 0., 10.]), hard=True)
@@ -78,9 +80,9 @@ def tanh(input):
 
 
 def softmax(input, dim=None, _stacklevel=3, dtype=None):
-    """Returns `exp(x) / sum(exp(x))` along `dim`, computed relative to the largest element to avoid overflow. `dtype` is the dtype of the computation
-    and the result. Without `dim` (deprecated), a warning is issued, and `dim` is 0 for tensors with
-    0, 1 or 3 dimensions, and 1 for others.
+    """Returns `exp(x) / sum(exp(x))` along `dim`, computed relative to the largest element to avoid overflow. `dtype` is the dtype of the
+    computation and the result. Without `dim` (deprecated), a warning is issued, and `dim` is 0 for tensors with 0, 1 or 3 dimensions, and 1
+    for others.
 
     >>> torch.nn.functional.softmax(torch.tensor([1., 1.]), dim=0)
     tensor([0.5000, 0.5000])
@@ -89,8 +91,8 @@ def softmax(input, dim=None, _stacklevel=3, dtype=None):
 
 
 def log_softmax(input, dim=None, _stacklevel=3, dtype=None):
-    """Returns the logarithm of `softmax` along `dim`, computed without cancellation. `dtype` is the dtype of the computation and the result.
-    Without `dim` (deprecated), a warning is issued, and `dim` is 0 for tensors with 0, 1 or 3 dimensions, and 1 for others.
+    """Returns the logarithm of `softmax` along `dim`, computed without cancellation. `dtype` is the dtype of the computation and the
+    result. Without `dim` (deprecated), a warning is issued, and `dim` is 0 for tensors with 0, 1 or 3 dimensions, and 1 for others.
 
     >>> torch.nn.functional.log_softmax(torch.tensor([1., 1.]), dim=0)
     tensor([-0.6931, -0.6931])
@@ -163,13 +165,13 @@ def multi_head_attention_forward(
 ):
     """Returns the output of multi-head attention with `num_heads` heads, and the attention weights, or None without `need_weights`.
 
-    Shapes: `query` (L, N, E), `key` and `value` (S, N, E), or without N; output (L, N, E). `in_proj_weight` (3 E, E) and `in_proj_bias` project
-    query, key and value; with `use_separate_proj_weight` `q_proj_weight`, `k_proj_weight` and `v_proj_weight` do. Each head attends with E /
-    `num_heads` features; `out_proj_weight` and `out_proj_bias` project the concatenated heads. `bias_k` and `bias_v` are appended as a key and a
-    value, and `add_zero_attn` appends a key and a value of zeros; `static_k` and `static_v` replace the projected ones.
+    Shapes: `query` (L, N, E), `key` and `value` (S, N, E), or without N; output (L, N, E). `in_proj_weight` (3 E, E) and `in_proj_bias`
+    project query, key and value; with `use_separate_proj_weight` `q_proj_weight`, `k_proj_weight` and `v_proj_weight` do. Each head attends
+    with E / `num_heads` features; `out_proj_weight` and `out_proj_bias` project the concatenated heads. `bias_k` and `bias_v` are appended
+    as a key and a value, and `add_zero_attn` appends a key and a value of zeros; `static_k` and `static_v` replace the projected ones.
 
-    `key_padding_mask` (N, S) and `attn_mask` (L, S) or (N * num_heads, L, S) are bool masks, True for keys that are ignored, or floating-point masks
-    that are added to the scores; `is_causal` asserts that `attn_mask` is the causal mask.
+    `key_padding_mask` (N, S) and `attn_mask` (L, S) or (N * num_heads, L, S) are bool masks, True for keys that are ignored, or
+    floating-point masks that are added to the scores; `is_causal` asserts that `attn_mask` is the causal mask.
 
     >>> x, w = torch.tensor([[1., 0.], [0., 1.]]), torch.eye(2)
     >>> projections = torch.cat([w, w, w]), None, None, None, False, 0.0, w, None
@@ -191,9 +193,9 @@ def linear_cross_entropy(
 ):
     """Returns the cross-entropy loss of a linear layer: `cross_entropy(linear(input, linear_weight, linear_bias), target)`.
 
-    `input` has the shape (N, in_features), `linear_weight` (C, in_features) and `linear_bias` (C). `cross_entropy` describes the other arguments.
-    With `options`, a `torch.nn.LinearCrossEntropyOptions`, the logits of a few samples at a time are computed, and computed again in the backward
-    pass: the logits of all samples are never in memory at once.
+    `input` has the shape (N, in_features), `linear_weight` (C, in_features) and `linear_bias` (C). `cross_entropy` describes the other
+    arguments. With `options`, a `torch.nn.LinearCrossEntropyOptions`, the logits of a few samples at a time are computed, and computed
+    again in the backward pass: the logits of all samples are never in memory at once.
 
     >>> torch.nn.functional.linear_cross_entropy(torch.tensor([[1., 0.]]), torch.tensor([[0., 1.], [0., 2.]]), torch.tensor([1]))
     tensor(0.6931)
@@ -215,8 +217,8 @@ def _none_or_dtype(input):
 
 
 def _canonical_mask(mask, mask_name, other_type, other_name, target_type, check_other=True):
-    """Returns a mask of dtype `target_type` to add to attention scores: negative infinity where a bool mask is True. Floating-point masks are
-    returned unchanged."""
+    """Returns a mask of dtype `target_type` to add to attention scores: negative infinity where a bool mask is True. Floating-point masks
+    are returned unchanged."""
     if mask is None:
         return None
     if mask.dtype is not _bool and not mask.is_floating_point():

@@ -32,8 +32,8 @@ def grouped_mm(mat_a, mat_b, *, offs=None, bias=None, out_dtype=None):
     - `mat_a` (M, K) and `mat_b` (K, N): for each group, its columns of `mat_a` times its rows of `mat_b`, (G, M, N).
     - `mat_a` (G, M, K) and `mat_b` (G, K, N), without `offs`: as `bmm`, (G, M, N).
 
-    Rows or columns after the last group are zeros; PyTorch leaves them uninitialized. Any floating-point dtype and any strides are supported, and
-    `out_dtype` is the dtype of the result.
+    Rows or columns after the last group are zeros; PyTorch leaves them uninitialized. Any floating-point dtype and any strides are
+    supported, and `out_dtype` is the dtype of the result.
 
     >>> x, experts = torch.ones(3, 2), torch.tensor([[[1.], [1.]], [[2.], [3.]]])
     >>> torch.nn.functional.grouped_mm(x, experts, offs=torch.tensor([1, 3], dtype=torch.int32))

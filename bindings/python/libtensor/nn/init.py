@@ -62,14 +62,18 @@ def normal_(tensor: Tensor, mean: float = 0.0, std: float = 1.0, generator: Gene
 
 
 @no_grad()
-def trunc_normal_(tensor: Tensor, mean: float = 0.0, std: float = 1.0, a: float = -2.0, b: float = 2.0, generator: Generator | None = None) -> Tensor:
+def trunc_normal_(
+    tensor: Tensor, mean: float = 0.0, std: float = 1.0, a: float = -2.0, b: float = 2.0, generator: Generator | None = None
+) -> Tensor:
     """Fills `tensor` with numbers from the normal distribution with mean `mean` and standard deviation `std`, truncated to [`a`, `b`].
 
     Draws by rejection: normal numbers until they are in the interval; if its probability is at most 0.3, uniform numbers, which are
     accepted with a probability proportional to the density. Warns if `mean` is more than two standard deviations outside the interval.
     """
     if mean < a - 2 * std or mean > b + 2 * std:
-        warnings.warn("mean is more than 2 std from [a, b] in nn.init.trunc_normal_. The distribution of values may be incorrect.", stacklevel=2)
+        warnings.warn(
+            "mean is more than 2 std from [a, b] in nn.init.trunc_normal_. The distribution of values may be incorrect.", stacklevel=2
+        )
     low, high = ((1.0 + math.erf((bound - mean) / std / math.sqrt(2.0))) / 2.0 for bound in (a, b))
     often = high - low > 0.3
     accepted = zeros_like(tensor, dtype=_bool)
@@ -149,13 +153,15 @@ def _calculate_correct_fan(tensor: Tensor, mode: str) -> int:
 
 
 def xavier_uniform_(tensor: Tensor, gain: float = 1.0, generator: Generator | None = None) -> Tensor:
-    """Fills `tensor` from the uniform distribution over [-a, a) with a = `gain` * sqrt(6 / (fan_in + fan_out)) (Glorot and Bengio, 2010)."""
+    """Fills `tensor` from the uniform distribution over [-a, a) with a = `gain` * sqrt(6 / (fan_in + fan_out)) (Glorot and Bengio,
+    2010)."""
     bound = math.sqrt(3.0) * gain * math.sqrt(2.0 / sum(_calculate_fan_in_and_fan_out(tensor)))
     return uniform_(tensor, -bound, bound, generator)
 
 
 def xavier_normal_(tensor: Tensor, gain: float = 1.0, generator: Generator | None = None) -> Tensor:
-    """Fills `tensor` from the normal distribution with standard deviation `gain` * sqrt(2 / (fan_in + fan_out)) (Glorot and Bengio, 2010)."""
+    """Fills `tensor` from the normal distribution with standard deviation `gain` * sqrt(2 / (fan_in + fan_out)) (Glorot and Bengio,
+    2010)."""
     return normal_(tensor, 0.0, gain * math.sqrt(2.0 / sum(_calculate_fan_in_and_fan_out(tensor))), generator)
 
 

@@ -43,7 +43,9 @@ def _scaled(name):
         def function(  # type: ignore[misc]
             input, size=None, scale_factor=None, mode="nearest", align_corners=None, recompute_scale_factor=None, antialias=False
         ):
-            return inner(input, *_given(name, input, size=size, scale_factor=scale_factor), mode, align_corners, recompute_scale_factor, antialias)
+            return inner(
+                input, *_given(name, input, size=size, scale_factor=scale_factor), mode, align_corners, recompute_scale_factor, antialias
+            )
 
     function.__name__ = function.__qualname__ = name
     function.__module__ = "libtensor.nn.functional"

@@ -5,11 +5,12 @@ import dataclasses
 
 @dataclasses.dataclass(slots=True, frozen=True)
 class LinearCrossEntropyOptions:
-    """How `linear_cross_entropy` divides samples into chunks. `batch_chunk_size` is the number of samples whose logits are computed at once.
+    """How `linear_cross_entropy` divides samples into chunks. `batch_chunk_size` is the number of samples whose logits are computed at
+    once.
 
-    If it is None, `chunking_method` determines it: with "aspect_ratio" or "auto" the logits of a chunk take about as much memory as the input, with
-    "aspect_ratio:n" 1/n of that, and with None all samples are one chunk. The other options have no effect: sums of 16-bit floats are computed in
-    float32, and the graph may be retained.
+    If it is None, `chunking_method` determines it: with "aspect_ratio" or "auto" the logits of a chunk take about as much memory as the
+    input, with "aspect_ratio:n" 1/n of that, and with None all samples are one chunk. The other options have no effect: sums of 16-bit
+    floats are computed in float32, and the graph may be retained.
 
     >>> options = torch.nn.LinearCrossEntropyOptions(batch_chunk_size=2)
     >>> x, w = torch.zeros(4, 3), torch.zeros(5, 3)
@@ -43,5 +44,7 @@ class LinearCrossEntropyOptions:
             wanted = -(-examples // max(-(-classes // features), 1))
             rows = min((1 << max(wanted - 1, 0).bit_length()) // int(method.partition(":")[2] or 1), examples)
             if self.batch_chunk_size not in (None, rows):
-                raise ValueError(f"batch_chunk_size is {self.batch_chunk_size}, but chunking_method {method!r} has {rows}; pass only one of them")
+                raise ValueError(
+                    f"batch_chunk_size is {self.batch_chunk_size}, but chunking_method {method!r} has {rows}; pass only one of them"
+                )
         return max(rows, 1)

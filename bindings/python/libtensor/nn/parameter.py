@@ -47,7 +47,8 @@ class Parameter(Tensor, metaclass=_ParameterMeta):
         made = data.detach().requires_grad_(requires_grad)
         if type(made) is not type(data):
             raise RuntimeError(
-                f"Creating a Parameter from an instance of type {type(data).__name__} requires that detach() returns an instance of the same "
+                f"Creating a Parameter from an instance of type {type(data).__name__} requires that detach() returns an instance of the "
+                "same "
                 f"type, but return type {type(made).__name__} was found instead."
             )
         if type.__instancecheck__(cls, made):
@@ -122,7 +123,9 @@ class UninitializedTensorMixin:
     """Base class of parameters and buffers without a shape. `materialize` sets the shape; dtype and device are known before."""
 
     __slots__ = ()
-    _allowed_methods = frozenset(("__hash__", "size", "copy_", "is_complex", "is_floating_point", "half", "float", "double", "char", "short"))
+    _allowed_methods = frozenset(
+        ("__hash__", "size", "copy_", "is_complex", "is_floating_point", "half", "float", "double", "char", "short")
+    )
     _allowed_methods |= {"int", "long", "cuda", "cpu", "to", "get_device", "requires_grad_"}
     # The operators behind the attributes data, requires_grad, grad, grad_fn, is_leaf and untyped_storage.
     _allowed_methods |= {
@@ -149,8 +152,10 @@ class UninitializedTensorMixin:
     @property
     def shape(self) -> Any:
         raise RuntimeError(
-            "Can't access the shape of an uninitialized parameter or buffer. This error usually happens in `load_state_dict` when trying to load "
-            "an uninitialized parameter into an initialized one. Call `forward` to initialize the parameters before accessing their attributes."
+            "Can't access the shape of an uninitialized parameter or buffer. This error usually happens in `load_state_dict` when trying "
+            "to load "
+            "an uninitialized parameter into an initialized one. Call `forward` to initialize the parameters before accessing their "
+            "attributes."
         )
 
     def share_memory_(self) -> Any:
@@ -173,7 +178,8 @@ class UninitializedTensorMixin:
     def _uninitialized(cls, name: Any) -> ValueError:
         return ValueError(
             f"Attempted to use an uninitialized parameter in {name}. This error happens when you are using a `LazyModule` or explicitly "
-            f"manipulating `torch.nn.parameter.{cls.__name__}` objects. When using LazyModules Call `forward` with a dummy batch to initialize the "
+            f"manipulating `torch.nn.parameter.{cls.__name__}` objects. When using LazyModules Call `forward` with a dummy batch to "
+            "initialize the "
             "parameters before calling torch functions"
         )
 

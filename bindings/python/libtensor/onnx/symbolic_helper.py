@@ -15,5 +15,7 @@ def parse_args(*descriptors: Any) -> Callable[..., Any]:
 
 quantized_args = parse_args
 declare_unsupported(
-    globals(), "the export to ONNX is not supported", "_get_tensor_rank _get_tensor_sizes _maybe_get_const _is_none _unimplemented _get_const"
+    globals(),
+    "the export to ONNX is not supported",
+    "_get_tensor_rank _get_tensor_sizes _maybe_get_const _is_none _unimplemented _get_const",
 )

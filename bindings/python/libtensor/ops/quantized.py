@@ -32,7 +32,9 @@ class LinearPackedParams:
         rows = (weight.shape[0],)
         if bias is not None and not (isinstance(bias, Tensor) and bias.dtype is float32 and bias.shape == rows and not bias.is_sparse):
             given = f"{bias.dtype} of sizes {list(bias.shape)}" if isinstance(bias, Tensor) else type(bias).__name__
-            raise TypeError(f"quantized.linear_prepack(): argument 'B' must be a tensor of float32 with {rows[0]} elements, or None, not {given}")
+            raise TypeError(
+                f"quantized.linear_prepack(): argument 'B' must be a tensor of float32 with {rows[0]} elements, or None, not {given}"
+            )
         self._weight, self._bias = weight.clone(), bias
 
     def unpack(self):

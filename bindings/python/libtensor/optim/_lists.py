@@ -63,7 +63,8 @@ def check_fused(params: Tensors) -> None:
     for param in params:
         if not param.is_floating_point() or param.device.type == "meta":
             raise RuntimeError(
-                "`fused=True` requires all the params to be floating point Tensors of supported devices: ['mps', 'cuda', 'xpu', 'hpu', 'cpu', "
+                "`fused=True` requires all the params to be floating point Tensors of supported devices: ['mps', 'cuda', 'xpu', 'hpu', "
+                "'cpu', "
                 f"'mtia', 'privateuseone'] but {param.dtype} and {param.device.type}"
             )
 

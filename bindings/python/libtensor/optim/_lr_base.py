@@ -13,8 +13,10 @@ from .._core.tensor import Tensor
 from .optimizer import Optimizer
 
 EPOCH_DEPRECATION_WARNING = (
-    "The epoch parameter in `scheduler.step()` was not necessary and is being deprecated where possible. Please use `scheduler.step()` to step "
-    "the scheduler. During the deprecation, if epoch is different from None, the closed form is used instead of the new chainable form, where "
+    "The epoch parameter in `scheduler.step()` was not necessary and is being deprecated where possible. Please use `scheduler.step()` to "
+    "step "
+    "the scheduler. During the deprecation, if epoch is different from None, the closed form is used instead of the new chainable form, "
+    "where "
     "available. Please open an issue if you are unable to replicate your use case: https://github.com/pytorch/pytorch/issues/new/choose."
 )
 _SEE = "See more details at https://pytorch.org/docs/stable/optim.html#how-to-adjust-learning-rate"
@@ -39,12 +41,15 @@ def _set(group: dict[str, Any], key: str, value: Any) -> None:
 
 
 def _for_groups(name: str, optimizer: Optimizer, value: Any) -> list[Any]:
-    """Returns the value of each group, the items of a list or the value itself; tensors are copied. Raises ValueError for another number of items."""
+    """Returns the value of each group, the items of a list or the value itself; tensors are copied. Raises ValueError for another number of
+    items."""
     groups = len(optimizer.param_groups)
     if not isinstance(value, (list, tuple)):
         value = [value] * groups
     if len(value) != groups:
-        raise ValueError(f"{name} must have the same length as optimizer.param_groups. {name} has {len(value)} values, param_groups has {groups}.")
+        raise ValueError(
+            f"{name} must have the same length as optimizer.param_groups. {name} has {len(value)} values, param_groups has {groups}."
+        )
     return _copies(value)
 
 
@@ -133,15 +138,18 @@ class LRScheduler:
         if self._step_count == 1:
             if not hasattr(self.optimizer.step, "_wrapped_by_lr_sched"):
                 warnings.warn(
-                    "Seems like `optimizer.step()` has been overridden after learning rate scheduler initialization. Please, make sure to call "
+                    "Seems like `optimizer.step()` has been overridden after learning rate scheduler initialization. Please, make sure to "
+                    "call "
                     f"`optimizer.step()` before `lr_scheduler.step()`. {_SEE}",
                     UserWarning,
                     stacklevel=2,
                 )
             elif not getattr(self.optimizer, "_opt_called", False):
                 warnings.warn(
-                    "Detected call of `lr_scheduler.step()` before `optimizer.step()`. In PyTorch 1.1.0 and later, you should call them in the "
-                    "opposite order: `optimizer.step()` before `lr_scheduler.step()`.  Failure to do this will result in PyTorch skipping the "
+                    "Detected call of `lr_scheduler.step()` before `optimizer.step()`. In PyTorch 1.1.0 and later, you should call them in "
+                    "the "
+                    "opposite order: `optimizer.step()` before `lr_scheduler.step()`.  Failure to do this will result in PyTorch skipping "
+                    "the "
                     f"first value of the learning rate schedule. {_SEE}",
                     UserWarning,
                     stacklevel=2,

@@ -26,7 +26,9 @@ def swap_in_optimizer_params_and_state(
     if not optimizer.state:
         raise RuntimeError(f"{name} requires initialized optimizer state.")
     if not isinstance(state, dict) or not all(isinstance(entry, dict) for entry in state.values()):
-        raise RuntimeError(f"{name} requires swapin_optim_state['state'] to be a dict mapping packed parameter ids to per-param state dicts.")
+        raise RuntimeError(
+            f"{name} requires swapin_optim_state['state'] to be a dict mapping packed parameter ids to per-param state dicts."
+        )
     if not isinstance(saved, list) or len(saved) != len(groups):
         raise RuntimeError("swapin_optim_state has a different number of parameter groups than the live optimizer.")
     for i, (group, other) in enumerate(zip(groups, saved, strict=True)):

@@ -63,7 +63,9 @@ class Adagrad(Optimizer):
         self._step_supports_amp_scaling = bool(fused)
         for group in self.param_groups:
             for param in group["params"]:
-                value: Any = complex(initial_accumulator_value, initial_accumulator_value) if param.is_complex() else initial_accumulator_value
+                value: Any = (
+                    complex(initial_accumulator_value, initial_accumulator_value) if param.is_complex() else initial_accumulator_value
+                )
                 total = full_like(param, value, memory_format=preserve_format, requires_grad=False)
                 self.state[param].update({"step": new_step(), "sum": total})
 

@@ -163,11 +163,24 @@ def adam(
     if not fused:
         check_capturable(capturable, params)
     foreach_add_(state_steps, 1)
-    if fused or fused is None and not (foreach or differentiable) and fuses(params, grads, exp_avgs, exp_avg_sqs, *([max_exp_avg_sqs] * amsgrad)):
+    if (
+        fused
+        or fused is None
+        and not (foreach or differentiable)
+        and fuses(params, grads, exp_avgs, exp_avg_sqs, *([max_exp_avg_sqs] * amsgrad))
+    ):
         if found_inf is not None:
             foreach_add_(state_steps, found_inf, alpha=-1)
         update = fused_adamw_ if decoupled_weight_decay else fused_adam_
-        numbers = {"lr": lr, "beta1": beta1, "beta2": beta2, "weight_decay": weight_decay, "eps": eps, "amsgrad": amsgrad, "maximize": maximize}
+        numbers = {
+            "lr": lr,
+            "beta1": beta1,
+            "beta2": beta2,
+            "weight_decay": weight_decay,
+            "eps": eps,
+            "amsgrad": amsgrad,
+            "maximize": maximize,
+        }
         update(params, grads, exp_avgs, exp_avg_sqs, max_exp_avg_sqs, state_steps, **numbers, grad_scale=grad_scale, found_inf=found_inf)
         return
     grads = gradients(grads, maximize)

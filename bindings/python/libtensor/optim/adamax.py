@@ -6,7 +6,21 @@ from typing import Any
 
 from .._core.tensor import Tensor
 from .._data.lists import foreach_abs, foreach_add_, foreach_lerp_, foreach_maximum_, foreach_mul_
-from ._lists import Scalar, Tensors, addcdiv_, check_capturable, check_lr, check_steps, decay, gradients, new_step, number, real, require, scalar
+from ._lists import (
+    Scalar,
+    Tensors,
+    addcdiv_,
+    check_capturable,
+    check_lr,
+    check_steps,
+    decay,
+    gradients,
+    new_step,
+    number,
+    real,
+    require,
+    scalar,
+)
 from ._steps import ListOptimizer, State, column, options, zeros
 from .optimizer import ParamsT
 

@@ -39,7 +39,9 @@ def _cubic(x1: float, f1: float, g1: float, x2: float, f2: float, g2: float, bou
 class _Search:
     """A line search for a step that satisfies the strong Wolfe conditions."""
 
-    def __init__(self, evaluate: Callable[[float], tuple[float, Tensor]], direction: Tensor, loss: float, grad: Tensor, slope: float) -> None:
+    def __init__(
+        self, evaluate: Callable[[float], tuple[float, Tensor]], direction: Tensor, loss: float, grad: Tensor, slope: float
+    ) -> None:
         self.evaluate, self.direction = evaluate, direction
         self.loss, self.slope, self.evaluations = loss, slope, 0
         self.start: _Point = (0.0, loss, grad, slope)
@@ -137,7 +139,12 @@ class LBFGS(Optimizer):
         check_lr(lr)
         most = max_iter * 5 // 4 if max_eval is None else max_eval
         defaults = {"lr": scalar(lr), "max_iter": max_iter, "max_eval": most, "tolerance_grad": tolerance_grad}
-        defaults |= {"tolerance_change": tolerance_change, "history_size": history_size, "line_search_fn": line_search_fn, "maximize": maximize}
+        defaults |= {
+            "tolerance_change": tolerance_change,
+            "history_size": history_size,
+            "line_search_fn": line_search_fn,
+            "maximize": maximize,
+        }
         super().__init__(params, defaults)
         if len(self.param_groups) != 1:
             raise ValueError("LBFGS doesn't support per-parameter options (parameter groups)")

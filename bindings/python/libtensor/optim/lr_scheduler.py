@@ -10,7 +10,17 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
 from typing import Any, Literal, SupportsFloat
 
-from ._lr_base import EPOCH_DEPRECATION_WARNING, LRScheduler, _check, _copies, _for_groups, _LRScheduler, _set, _stepping, _values  # noqa: F401
+from ._lr_base import (  # noqa: F401
+    EPOCH_DEPRECATION_WARNING,
+    LRScheduler,
+    _check,
+    _copies,
+    _for_groups,
+    _LRScheduler,
+    _set,
+    _stepping,
+    _values,
+)
 from .optimizer import Optimizer
 
 __all__ = ["ChainedScheduler", "ConstantLR", "CosineAnnealingLR", "CosineAnnealingWarmRestarts", "CyclicLR", "ExponentialLR", "LRScheduler"]
@@ -26,7 +36,9 @@ def _of_object(function: Any) -> dict[str, Any] | None:
 class _OfFunctions(LRScheduler):
     """The base class of schedules by a function of the epoch, one for all groups or one for each."""
 
-    def __init__(self, optimizer: Optimizer, lr_lambda: Callable[[int], float] | list[Callable[[int], float]], last_epoch: int = -1) -> None:
+    def __init__(
+        self, optimizer: Optimizer, lr_lambda: Callable[[int], float] | list[Callable[[int], float]], last_epoch: int = -1
+    ) -> None:
         self.optimizer = optimizer
         groups = len(optimizer.param_groups)
         if isinstance(lr_lambda, (list, tuple)):
@@ -76,7 +88,9 @@ class MultiplicativeLR(_OfFunctions):
         self._check_called()
         if self._is_initial:
             return _values(self.optimizer, "lr")
-        return [group["lr"] * function(self.last_epoch) for group, function in zip(self.optimizer.param_groups, self.lr_lambdas, strict=False)]
+        return [
+            group["lr"] * function(self.last_epoch) for group, function in zip(self.optimizer.param_groups, self.lr_lambdas, strict=False)
+        ]
 
 
 class StepLR(LRScheduler):
@@ -592,7 +606,8 @@ class ReduceLROnPlateau(LRScheduler):
             if self.default_min_lr is None:
                 raise RuntimeError(
                     f"The number of param groups in the `optimizer` ({len(groups)}) differs from when `ReduceLROnPlateau` was initialized "
-                    f"({len(self.min_lrs)}), usually due to a new param group being added to the optimizer. Please modify the `min_lrs` field "
+                    f"({len(self.min_lrs)}), usually due to a new param group being added to the optimizer. Please modify the `min_lrs` "
+                    "field "
                     "to match the length of the `optimizer` param groups."
                 )
             self.min_lrs = [self.default_min_lr] * len(groups)
@@ -621,12 +636,14 @@ def _check_together(name: str, schedulers: Sequence[Any], optimizer: Any) -> Non
             raise TypeError(f"{name} at index {i} should have `optimizer` as its attribute.")
         if isinstance(scheduler, ReduceLROnPlateau):
             raise ValueError(
-                f"{name} does not support `ReduceLROnPlateau` scheduler as it requires additional kwargs to be specified when calling `step`, "
+                f"{name} does not support `ReduceLROnPlateau` scheduler as it requires additional kwargs to be specified when calling "
+                "`step`, "
                 f"but got one at index {i} in the given schedulers sequence."
             )
         if scheduler.optimizer is not optimizer:
             raise ValueError(
-                f"{name} expects all schedulers to belong to the same optimizer, but got scheduler {scheduler.__class__.__name__} at index {i} "
+                f"{name} expects all schedulers to belong to the same optimizer, but got scheduler {scheduler.__class__.__name__} at index "
+                f"{i} "
                 f"has {scheduler.optimizer}, which is different from {optimizer.__class__.__name__}."
             )
 
@@ -662,7 +679,8 @@ class SequentialLR(_OfSchedulers):
         _check_together("SequentialLR", schedulers, optimizer)
         if len(milestones) != len(schedulers) - 1:
             raise ValueError(
-                "Sequential Schedulers expects number of schedulers provided to be one more than the number of milestone points, but got number "
+                "Sequential Schedulers expects number of schedulers provided to be one more than the number of milestone points, but got "
+                "number "
                 f"of schedulers {len(schedulers)} and the number of milestones to be equal to {len(milestones)}"
             )
         self._schedulers = schedulers

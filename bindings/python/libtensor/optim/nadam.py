@@ -7,7 +7,21 @@ from typing import Any
 from .. import ones
 from .._core.tensor import Tensor
 from .._data.lists import foreach_add, foreach_add_, foreach_addcmul_, foreach_div, foreach_lerp_, foreach_mul_, foreach_sqrt
-from ._lists import Scalar, Tensors, addcdiv_, check_capturable, check_lr, check_steps, decay, gradients, new_step, number, real, require, scalar
+from ._lists import (
+    Scalar,
+    Tensors,
+    addcdiv_,
+    check_capturable,
+    check_lr,
+    check_steps,
+    decay,
+    gradients,
+    new_step,
+    number,
+    real,
+    require,
+    scalar,
+)
 from ._steps import ListOptimizer, State, column, options, zeros
 from .optimizer import ParamsT
 

@@ -130,7 +130,8 @@ class Optimizer:
             raise TypeError(f"params argument given to the optimizer should be an iterable of Tensors or dicts, but got {typename(params)}")
         if isinstance(params, (set, frozenset)):
             warnings.warn(
-                "optimizer parameters need to be organized in ordered collections, but the ordering of tensors in sets will change between runs. "
+                "optimizer parameters need to be organized in ordered collections, but the ordering of tensors in sets will change between "
+                "runs. "
                 "Please use a list instead. This will be an error in a future release.",
                 FutureWarning,
                 stacklevel=3,
@@ -210,7 +211,8 @@ class Optimizer:
             cls.step = patched  # type: ignore[method-assign]
 
     def register_step_pre_hook(self, hook: _Hook) -> RemovableHandle:
-        """Registers `hook(optimizer, args, kwargs)`, which is called before `step` and may return new `(args, kwargs)`; returns its handle."""
+        """Registers `hook(optimizer, args, kwargs)`, which is called before `step` and may return new `(args, kwargs)`; returns its
+        handle."""
         return _register(self._optimizer_step_pre_hooks, hook)
 
     def register_step_post_hook(self, hook: _Hook) -> RemovableHandle:
@@ -384,7 +386,9 @@ class Optimizer:
         others: set[Tensor] = set(chain.from_iterable(group["params"] for group in self.param_groups))
         if self.param_groups and ("param_names" in param_group) != ("param_names" in self.param_groups[0]):
             given = "with" if "param_names" in param_group else "without"
-            raise ValueError(f"all optimizer param groups should be with/without names. cannot add param group {given} names to the optimizer")
+            raise ValueError(
+                f"all optimizer param groups should be with/without names. cannot add param group {given} names to the optimizer"
+            )
         if not others.isdisjoint(params):
             raise ValueError("some parameters appear in more than one parameter group")
         self.param_groups.append(param_group)

@@ -5,7 +5,16 @@ from __future__ import annotations
 from typing import Any
 
 from .._core.tensor import Tensor
-from .._data.lists import foreach_add, foreach_add_, foreach_addcdiv_, foreach_addcmul, foreach_addcmul_, foreach_lerp_, foreach_mul_, foreach_sqrt
+from .._data.lists import (
+    foreach_add,
+    foreach_add_,
+    foreach_addcdiv_,
+    foreach_addcmul,
+    foreach_addcmul_,
+    foreach_lerp_,
+    foreach_mul_,
+    foreach_sqrt,
+)
 from ._lists import (
     Scalar,
     Tensors,
@@ -56,7 +65,9 @@ class RMSprop(ListOptimizer):
         require(weight_decay >= 0.0, "Invalid weight_decay value", weight_decay)
         require(alpha >= 0.0, "Invalid alpha value", alpha)
         defaults = {"lr": scalar(lr), "momentum": momentum, "alpha": alpha, "eps": eps, "centered": centered, "weight_decay": weight_decay}
-        super().__init__(params, defaults | {"capturable": capturable, "foreach": foreach, "maximize": maximize, "differentiable": differentiable})
+        super().__init__(
+            params, defaults | {"capturable": capturable, "foreach": foreach, "maximize": maximize, "differentiable": differentiable}
+        )
 
     _ADDED = ListOptimizer._ADDED | {"momentum": 0, "centered": False}
 
@@ -77,7 +88,9 @@ class RMSprop(ListOptimizer):
             column(states, "momentum_buffer") if group["momentum"] > 0 else [],
             column(states, "step"),
             has_complex=any(param.is_complex() for param in params),
-            **options(group, "foreach", "maximize", "differentiable", "capturable", "lr", "alpha", "eps", "weight_decay", "momentum", "centered"),
+            **options(
+                group, "foreach", "maximize", "differentiable", "capturable", "lr", "alpha", "eps", "weight_decay", "momentum", "centered"
+            ),
         )
 
 
@@ -107,7 +120,9 @@ def rmsprop(
     foreach_add_(state_steps, 1)
     grads = decay(params, gradients(grads, maximize), weight_decay)
     if has_complex:
-        params, grads, square_avgs, grad_avgs, momentum_buffer_list = map(real, (params, grads, square_avgs, grad_avgs, momentum_buffer_list))
+        params, grads, square_avgs, grad_avgs, momentum_buffer_list = map(
+            real, (params, grads, square_avgs, grad_avgs, momentum_buffer_list)
+        )
     foreach_mul_(square_avgs, alpha)
     foreach_addcmul_(square_avgs, grads, grads, 1 - alpha)
     if centered:

@@ -118,7 +118,13 @@ def sgd(
         raise RuntimeError("`_fused_sgd` does not support sparse gradients")
     known = [buffer for buffer in momentum_buffer_list if buffer is not None]
     if fused or fused is None and not (foreach or is_grad_enabled()) and fuses(params, d_p_list) and fuses(known):
-        numbers = {"weight_decay": number(weight_decay), "momentum": momentum, "lr": number(lr), "dampening": dampening, "nesterov": nesterov}
+        numbers = {
+            "weight_decay": number(weight_decay),
+            "momentum": momentum,
+            "lr": number(lr),
+            "dampening": dampening,
+            "nesterov": nesterov,
+        }
         _fused(params, d_p_list, momentum_buffer_list, numbers | {"maximize": maximize, "grad_scale": grad_scale, "found_inf": found_inf})
         return
     grads = gradients(d_p_list, maximize)

@@ -52,8 +52,9 @@ def supported_activities() -> set[ProfilerActivity]:
 def schedule(
     *, wait: int, warmup: int, active: int, repeat: int = 0, skip_first: int = 0, skip_first_wait: int = 0
 ) -> Callable[[int], ProfilerAction]:
-    """Returns the action for the number of a step, for profile: `skip_first` steps of nothing, then cycles of `wait` steps of nothing, `warmup`
-    steps, and `active` recorded steps; `repeat` cycles, or without end for 0. With `skip_first_wait` the first cycle does not wait.
+    """Returns the action for the number of a step, for profile: `skip_first` steps of nothing, then cycles of `wait` steps of nothing,
+    `warmup` steps, and `active` recorded steps; `repeat` cycles, or without end for 0. With `skip_first_wait` the first cycle does not
+    wait.
 
     Raises ValueError for negative numbers and for no active steps.
 

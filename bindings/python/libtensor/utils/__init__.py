@@ -18,12 +18,30 @@ _LATER = frozenset(
             "benchmark",
             "bottleneck",
         ),
-        *("bundled_inputs", "collect_env", "cpp_backtrace", "cpp_extension", "data", "flop_counter", "mkldnn", "mobile_optimizer", "model_zoo"),
+        *(
+            "bundled_inputs",
+            "collect_env",
+            "cpp_backtrace",
+            "cpp_extension",
+            "data",
+            "flop_counter",
+            "mkldnn",
+            "mobile_optimizer",
+            "model_zoo",
+        ),
         *("show_pickle", "tensorboard", "throughput_benchmark", "weak"),
     )
 )
 
-__all__ = ["checkpoint", "deterministic", "dlpack", "hooks", "set_module", "swap_tensors", *sorted(name for name in _LATER if name[0] != "_")]
+__all__ = [
+    "checkpoint",
+    "deterministic",
+    "dlpack",
+    "hooks",
+    "set_module",
+    "swap_tensors",
+    *sorted(name for name in _LATER if name[0] != "_"),
+]
 
 
 def set_module(obj, mod):

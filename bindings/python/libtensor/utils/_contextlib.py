@@ -18,7 +18,8 @@ def context_decorator(ctx: Any, func: Any) -> Any:
     """
     if callable(ctx) and hasattr(ctx, "__enter__"):
         raise RuntimeError(
-            f"Passed in {ctx} is both callable and also a valid context manager (has __enter__), making it ambiguous which interface to use."
+            f"Passed in {ctx} is both callable and also a valid context manager (has __enter__), making it ambiguous which interface to "
+            "use."
         )
     make = ctx if callable(ctx) else lambda: ctx
     if inspect.isclass(func):

@@ -21,7 +21,9 @@ def _get_fused_kernels_supported_devices() -> list[str]:
     return ["mps", "cuda", "xpu", "hpu", "cpu", "mtia"]
 
 
-def _group_tensors_by_device_and_dtype(tensorlistlist: TensorListList, with_indices: bool = False) -> dict[Any, tuple[TensorListList, Indices]]:
+def _group_tensors_by_device_and_dtype(
+    tensorlistlist: TensorListList, with_indices: bool = False
+) -> dict[Any, tuple[TensorListList, Indices]]:
     """Returns lists of tensors by the device and dtype of those of the first list: `{(device, dtype): (lists, indices)}`."""
     return _C._group_tensors_by_device_and_dtype(tensorlistlist, with_indices)  # type: ignore[no-any-return]
 

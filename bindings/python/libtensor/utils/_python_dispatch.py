@@ -20,8 +20,9 @@ __all__ = ["TorchDispatchMode", "is_traceable_wrapper_subclass", "is_traceable_w
 
 
 class TorchDispatchMode(overrides.Mode):
-    """A context manager whose `__torch_dispatch__(func, types, args, kwargs)` receives the operators of ATen that the calling thread's calls
-    consist of, and custom operators: `func` is an overload such as `torch.ops.aten.add.Tensor`. The mode is inactive inside of the method.
+    """A context manager whose `__torch_dispatch__(func, types, args, kwargs)` receives the operators of ATen that the calling thread's
+    calls consist of, and custom operators: `func` is an overload such as `torch.ops.aten.add.Tensor`. The mode is inactive inside of the
+    method.
 
     The method receives the operators of functions, not those of the backward pass. Functions that are not known as operators of ATen raise
     NotImplementedError.
@@ -115,8 +116,8 @@ def _make_unsupported(name: str) -> Any:
 
 
 def enable_subclass(cls: Any) -> None:
-    """Makes calls with instances of a class with __torch_dispatch__ call it, and methods that read elements raise NotImplementedError, except for
-    those that the class defines."""
+    """Makes calls with instances of a class with __torch_dispatch__ call it, and methods that read elements raise NotImplementedError,
+    except for those that the class defines."""
     overrides.lowered = _dispatch_subclass
     for name in READS:
         if getattr(cls, name) is getattr(Tensor, name):

@@ -1,4 +1,5 @@
-"""Trees of containers: nested lists, tuples, dictionaries and registered classes, flattened to their leaves and a TreeSpec that restores them."""
+"""Trees of containers: nested lists, tuples, dictionaries and registered classes, flattened to their leaves and a TreeSpec that restores
+them."""
 
 from __future__ import annotations
 
@@ -90,10 +91,47 @@ from ._pytree_nodes import (  # noqa: F401
     register_pytree_node,
 )
 
-__all__ = ["Context", "DumpableContext", "FlattenFn", "FromDumpableContextFn", "LeafSpec", "PyTree", "PyTreeSpec", "ToDumpableContextFn", "TreeSpec"]
-__all__ += ["UnflattenFn", "key_get", "keystr", "register_pytree_node", "tree_all", "tree_all_only", "tree_any", "tree_any_only", "tree_flatten"]
-__all__ += ["tree_flatten_with_path", "tree_is_leaf", "tree_iter", "tree_leaves", "tree_leaves_with_path", "tree_map", "tree_map_", "tree_map_only"]
-__all__ += ["tree_map_only_", "tree_map_with_path", "tree_structure", "tree_unflatten", "treespec_dumps", "treespec_loads", "treespec_pprint"]
+__all__ = [
+    "Context",
+    "DumpableContext",
+    "FlattenFn",
+    "FromDumpableContextFn",
+    "LeafSpec",
+    "PyTree",
+    "PyTreeSpec",
+    "ToDumpableContextFn",
+    "TreeSpec",
+]
+__all__ += [
+    "UnflattenFn",
+    "key_get",
+    "keystr",
+    "register_pytree_node",
+    "tree_all",
+    "tree_all_only",
+    "tree_any",
+    "tree_any_only",
+    "tree_flatten",
+]
+__all__ += [
+    "tree_flatten_with_path",
+    "tree_is_leaf",
+    "tree_iter",
+    "tree_leaves",
+    "tree_leaves_with_path",
+    "tree_map",
+    "tree_map_",
+    "tree_map_only",
+]
+__all__ += [
+    "tree_map_only_",
+    "tree_map_with_path",
+    "tree_structure",
+    "tree_unflatten",
+    "treespec_dumps",
+    "treespec_loads",
+    "treespec_pprint",
+]
 
 
 def _register_pytree_node(cls: type[Any], flatten_fn: FlattenFn, unflatten_fn: UnflattenFn, *unused: Any, **kwargs: Any) -> None:
@@ -183,7 +221,8 @@ class TreeSpec:
         values = list(leaves)
         if len(values) != self.num_leaves:
             raise ValueError(
-                f"treespec.unflatten(leaves): `leaves` has length {len(values)} but the spec refers to a pytree that holds {self.num_leaves} items "
+                f"treespec.unflatten(leaves): `leaves` has length {len(values)} but the spec refers to a pytree that holds "
+                f"{self.num_leaves} items "
                 f"({self})."
             )
         return self._build(iter(values))
@@ -267,7 +306,9 @@ def tree_unflatten(leaves: Iterable[Any], treespec: TreeSpec) -> PyTree:
     ('x', ['y'])
     """
     if not isinstance(treespec, TreeSpec):
-        raise TypeError(f"tree_unflatten(leaves, treespec): Expected `treespec` to be instance of PyTreeSpec but got item of type {type(treespec)}.")
+        raise TypeError(
+            f"tree_unflatten(leaves, treespec): Expected `treespec` to be instance of PyTreeSpec but got item of type {type(treespec)}."
+        )
     return treespec.unflatten(leaves)
 
 
@@ -323,7 +364,8 @@ def _predicate(of: Any) -> IsLeaf:
 
 
 def map_only(type_or_types_or_pred: Any, /) -> Callable[[FnAny], FnAny]:
-    """Returns a decorator for functions of leaves, which then return leaves of other types, or for which the predicate is False, unchanged."""
+    """Returns a decorator for functions of leaves, which then return leaves of other types, or for which the predicate is False,
+    unchanged."""
     applies = _predicate(type_or_types_or_pred)
 
     def wrap(func: FnAny) -> FnAny:
@@ -435,7 +477,8 @@ def key_get(obj: Any, kp: KeyPath) -> Any:
 
 
 def treespec_dumps(treespec: TreeSpec, protocol: int | None = None) -> str:
-    """Returns a TreeSpec as JSON. Raises NotImplementedError for classes without a serialized_type_name, ValueError for an unknown protocol.
+    """Returns a TreeSpec as JSON. Raises NotImplementedError for classes without a serialized_type_name, ValueError for an unknown
+    protocol.
 
     >>> spec = torch.utils._pytree.tree_structure([1, (2,)])
     >>> torch.utils._pytree.treespec_loads(torch.utils._pytree.treespec_dumps(spec)) == spec
@@ -460,7 +503,8 @@ def _to_schema(spec: TreeSpec) -> dict[str, Any]:
     known = SUPPORTED_SERIALIZED_TYPES.get(spec.type)
     if known is None or known.serialized_type_name == NO_SERIALIZED_TYPE_NAME_FOUND:
         raise NotImplementedError(
-            f"No registered serialization name for {spec.type} found. Please update your _register_pytree_node call with a `serialized_type_name` "
+            f"No registered serialization name for {spec.type} found. Please update your _register_pytree_node call with a "
+            "`serialized_type_name` "
             "kwarg."
         )
     if known.to_dumpable_context is not None:
@@ -469,7 +513,9 @@ def _to_schema(spec: TreeSpec) -> dict[str, Any]:
         try:
             context = json.dumps(spec.context)
         except TypeError as error:
-            raise TypeError("Unable to serialize context. Please make the context json dump-able, or register a custom serializer.") from error
+            raise TypeError(
+                "Unable to serialize context. Please make the context json dump-able, or register a custom serializer."
+            ) from error
     return {"type": known.serialized_type_name, "context": context, "children_spec": [_to_schema(child) for child in spec.children()]}
 
 

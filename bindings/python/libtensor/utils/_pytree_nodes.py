@@ -280,11 +280,14 @@ def register_results(kind: Any) -> None:
     """Registers a class of results, each of which has its node type, at its first use. Its name in files is that in PyTorch."""
     name = f"{RESULTS}{kind.__name__}" if result_types.get(kind.__name__) is kind else None
     unflatten: UnflattenFn = lambda values, context: kind(list(values))  # noqa: E731
-    _private_register_pytree_node(kind, _tuple_flatten, unflatten, serialized_type_name=name, flatten_with_keys_fn=_sequence_flatten_with_keys)
+    _private_register_pytree_node(
+        kind, _tuple_flatten, unflatten, serialized_type_name=name, flatten_with_keys_fn=_sequence_flatten_with_keys
+    )
 
 
 def find_serialized(name: str) -> Any:
-    """Returns the class of a name in files; None for one that is not registered. PyTorch has other classes of results that were written to `out`."""
+    """Returns the class of a name in files; None for one that is not registered. PyTorch has other classes of results that were written to
+    `out`."""
     if name.startswith(RESULTS):
         name = name.removesuffix("_out")
     if name not in SERIALIZED_TYPE_TO_PYTHON_TYPE and name.startswith(RESULTS):
@@ -391,9 +394,13 @@ def _namedtuple_unflatten(values: Iterable[Any], context: Context) -> Any:
 
 
 def _namedtuple_serialize(context: Context) -> DumpableContext:
-    if context not in SUPPORTED_SERIALIZED_TYPES or SUPPORTED_SERIALIZED_TYPES[context].serialized_type_name == NO_SERIALIZED_TYPE_NAME_FOUND:
+    if (
+        context not in SUPPORTED_SERIALIZED_TYPES
+        or SUPPORTED_SERIALIZED_TYPES[context].serialized_type_name == NO_SERIALIZED_TYPE_NAME_FOUND
+    ):
         raise NotImplementedError(
-            f"Can't serialize TreeSpec of namedtuple class {context} because we didn't register a serialized_type_name. Please register using "
+            f"Can't serialize TreeSpec of namedtuple class {context} because we didn't register a serialized_type_name. Please register "
+            "using "
             "`_register_namedtuple`."
         )
     return SUPPORTED_SERIALIZED_TYPES[context].serialized_type_name

@@ -1,8 +1,7 @@
 """Selective activation checkpointing: a policy decides for each operator of a checkpoint whether its results are saved or recomputed.
 
-A saved operator does not run in the recomputation. The tensors that autograd saves for it are found again: among its arguments, which are recomputed,
-or its results, which are saved.
-"""
+A saved operator does not run in the recomputation. The tensors that autograd saves for it are found again: among its arguments, which are
+recomputed, or its results, which are saved."""
 
 from __future__ import annotations
 
@@ -33,7 +32,8 @@ def _is_same(a: Tensor, b: Tensor) -> bool:
 
 
 class Entry:
-    """The results of a call of an operator, and where the tensors are that autograd saved for it: (list, index), of arguments and results."""
+    """The results of a call of an operator, and where the tensors are that autograd saved for it: (list, index), of arguments and
+    results."""
 
     def __init__(self, args: Sequence[Any], result: Any, packed: Sequence[Tensor]) -> None:
         leaves, self.spec = pytree.tree_flatten(result)
@@ -56,7 +56,8 @@ class Entry:
         for t, version in zip(self.results, self.versions, strict=True):
             if isinstance(t, Tensor) and not is_mutable and version_of(t) != version:
                 raise RuntimeError(
-                    f"Tensor cached during selective activation checkpoint has been mutated: a tensor of shape {tuple(t.shape)} is at version "
+                    f"Tensor cached during selective activation checkpoint has been mutated: a tensor of shape {tuple(t.shape)} is at "
+                    "version "
                     f"{version_of(t)}; expected version {version} instead. Pass allow_cache_entry_mutation=True if that is intended"
                 )
         lists = _tensors(args), self.results
@@ -92,7 +93,9 @@ class Saving(TorchDispatchMode):
     def _is_saved(self, func: Any, args: Any, kwargs: Any, result: Any) -> bool:
         found = self.decisions.policy(SelectiveCheckpointContext(is_recompute=False, op_output=result), func, *args, **kwargs)
         if not isinstance(found, bool | CheckpointPolicy):
-            raise TypeError(f"create_selective_checkpoint_contexts: the policy must return a CheckpointPolicy or a bool, but returned {found!r}")
+            raise TypeError(
+                f"create_selective_checkpoint_contexts: the policy must return a CheckpointPolicy or a bool, but returned {found!r}"
+            )
         is_saved = found in SAVED if isinstance(found, CheckpointPolicy) else found
         return is_saved and not getattr(func._schema, "is_mutable", False)
 
@@ -147,7 +150,8 @@ def make_contexts(policy_fn_or_list: Any, is_mutable: bool) -> tuple[Saving, Rec
         for op in policy_fn_or_list:
             if not isinstance(op, OpOverload):
                 raise ValueError(
-                    f"Expected op in `op_list` to be an OpOverload but got: {op} of type {type(op)}. Please update the OpOverloadPacket to a "
+                    f"Expected op in `op_list` to be an OpOverload but got: {op} of type {type(op)}. Please update the OpOverloadPacket to "
+                    "a "
                     "specific OpOverload, such as torch.ops.aten.mm.default"
                 )
         saved = set(policy_fn_or_list)

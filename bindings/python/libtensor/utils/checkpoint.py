@@ -59,7 +59,12 @@ def checkpoint(
     tensor([14.7781, 14.7781])
     """
     if function is None and not args:
-        options = {"use_reentrant": use_reentrant, "context_fn": context_fn, "determinism_check": determinism_check, "early_stop": early_stop}
+        options = {
+            "use_reentrant": use_reentrant,
+            "context_fn": context_fn,
+            "determinism_check": determinism_check,
+            "early_stop": early_stop,
+        }
         options |= {"debug": debug, "preserve_rng_state": preserve_rng_state, **kwargs}
 
         def decorate(function):
@@ -196,7 +201,8 @@ class Call:
             if runs.number is not None and self.taken.get(saved.at) == runs.number:
                 raise CheckpointError(
                     "torch.utils.checkpoint: Unpack is being triggered for a tensor that was already unpacked once. If you are "
-                    "calling ctx.saved_tensors in backward, make sure to do so only once: saved tensors are recomputed once for each backward pass"
+                    "calling ctx.saved_tensors in backward, make sure to do so only once: saved tensors are recomputed once for each "
+                    "backward pass"
                 )
             self.repeat()
         t, version = self.made.pop(saved.at)
@@ -218,8 +224,10 @@ class Call:
         for t, version in self.given:
             if t._version != version:
                 raise RuntimeError(
-                    "one of the variables needed for gradient computation has been modified by an inplace operation: an argument of checkpoint() "
-                    f"of shape {tuple(t.shape)} is at version {t._version}; expected version {version} instead. The function is called again "
+                    "one of the variables needed for gradient computation has been modified by an inplace operation: an argument of "
+                    "checkpoint() "
+                    f"of shape {tuple(t.shape)} is at version {t._version}; expected version {version} instead. The function is called "
+                    "again "
                     "with it: change a clone() of it"
                 )
         made = []
@@ -330,9 +338,8 @@ class CheckpointPolicy(enum.Enum):
 
 
 class SelectiveCheckpointContext:
-    """The first argument of policies. `is_recompute` is False: a policy is called in the call of the function, and its recomputation follows the
-    decisions. `op_output` is the result of the operator.
-    """
+    """The first argument of policies. `is_recompute` is False: a policy is called in the call of the function, and its recomputation
+    follows the decisions. `op_output` is the result of the operator."""
 
     def __init__(self, *, is_recompute, op_output=None):
         self.is_recompute, self.op_output = is_recompute, op_output
@@ -341,10 +348,10 @@ class SelectiveCheckpointContext:
 def create_selective_checkpoint_contexts(policy_fn_or_list, allow_cache_entry_mutation=False):
     """Returns two contexts for `context_fn` of checkpoint(), in which the results of some operators are saved instead of recomputed.
 
-    `policy_fn_or_list` is a list of operators to save, such as `torch.ops.aten.mm.default`, or a function that returns a CheckpointPolicy or a bool
-    for `(ctx, op, *args, **kwargs)`; ctx is a SelectiveCheckpointContext. Operators that write to arguments are recomputed regardless of the
-    policy. A saved tensor that is changed in place before the recomputation raises RuntimeError unless `allow_cache_entry_mutation`. Bind the
-    arguments by functools.partial:
+    `policy_fn_or_list` is a list of operators to save, such as `torch.ops.aten.mm.default`, or a function that returns a CheckpointPolicy
+    or a bool for `(ctx, op, *args, **kwargs)`; ctx is a SelectiveCheckpointContext. Operators that write to arguments are recomputed
+    regardless of the policy. A saved tensor that is changed in place before the recomputation raises RuntimeError unless
+    `allow_cache_entry_mutation`. Bind the arguments by functools.partial:
 
     >>> import functools
     >>> from libtensor.utils.checkpoint import checkpoint, create_selective_checkpoint_contexts

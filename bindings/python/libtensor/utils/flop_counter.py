@@ -20,8 +20,9 @@ flop_registry: dict[Any, Formula] = {}
 
 
 def register_flop_formula(targets: Any, get_raw: bool = False) -> Callable[[Formula], Formula]:
-    """Returns a decorator that registers a formula for operators, such as `torch.ops.aten.mm` or custom ones. The formula takes the arguments of a
-    call, with shapes in place of tensors unless `get_raw`, and `out_shape` (`out_val` if `get_raw`), and returns the number of operations.
+    """Returns a decorator that registers a formula for operators, such as `torch.ops.aten.mm` or custom ones. The formula takes the
+    arguments of a call, with shapes in place of tensors unless `get_raw`, and `out_shape` (`out_val` if `get_raw`), and returns the number
+    of operations.
 
     >>> @torch.utils.flop_counter.register_flop_formula(torch.ops.aten.tanh)
     ... def tanh_flop(shape, *args, out_shape=None, **kwargs):
@@ -216,10 +217,10 @@ class _Modules:
 
 
 class FlopCounterMode(Mode):
-    """A context manager that counts the floating-point operations of matrix products, convolutions, scaled dot product attention and functions
-    with a registered formula, by module, in the forward and backward passes of the calling thread. `depth` limits the modules in the printed
-    table, which `display` prints at the end. `custom_mapping` has more formulas, by operator. Operators that a call runs inside the
-    library, such as those of recurrent layers, are not counted.
+    """A context manager that counts the floating-point operations of matrix products, convolutions, scaled dot product attention and
+    functions with a registered formula, by module, in the forward and backward passes of the calling thread. `depth` limits the modules in
+    the printed table, which `display` prints at the end. `custom_mapping` has more formulas, by operator. Operators that a call runs inside
+    the library, such as those of recurrent layers, are not counted.
 
     >>> with torch.utils.flop_counter.FlopCounterMode(display=False) as counter:
     ...     y = torch.ones(2, 3) @ torch.ones(3, 4)

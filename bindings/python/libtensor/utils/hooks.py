@@ -19,9 +19,8 @@ Gradients = tuple[Tensor | None, ...]
 
 
 class BackwardHookFunction(Function):
-    """The identity. The attribute `hook` of its node replaces gradients in the backward pass: it receives those of the outputs, None for those
-    that are not used, and returns those of the inputs.
-    """
+    """The identity. The attribute `hook` of its node replaces gradients in the backward pass: it receives those of the outputs, None for
+    those that are not used, and returns those of the inputs."""
 
     generate_vmap_rule = True
 
@@ -49,8 +48,8 @@ def spread(positions: Sequence[int], values: Sequence[Tensor | None], count: int
 
 
 class BackwardHook:
-    """Calls the full backward hooks of a module, with the gradients of its inputs and outputs, and its backward pre-hooks, with those of its
-    outputs.
+    """Calls the full backward hooks of a module, with the gradients of its inputs and outputs, and its backward pre-hooks, with those of
+    its outputs.
 
     A value that a hook returns replaces the gradients of the inputs; a value that a pre-hook returns replaces those of the outputs.
     """
@@ -110,13 +109,16 @@ class BackwardHook:
         """Calls the hooks of a module none of whose inputs requires a gradient, as soon as the gradients of its outputs are known."""
         if self.user_hooks:
             warnings.warn(
-                "Full backward hook is firing when gradients are computed with respect to module outputs since no inputs require gradients.",
+                "Full backward hook is firing when gradients are computed with respect to module outputs since no inputs require "
+                "gradients.",
                 stacklevel=5,
             )
         for hook in self.user_hooks:
             made = hook(self.module, (None,) * self.n_inputs, self.grad_outputs)
             if made is not None and not (isinstance(made, tuple) and all(grad is None for grad in made)):
-                raise RuntimeError("Backward hook for Modules where no input requires gradient should always return None or None for all gradients.")
+                raise RuntimeError(
+                    "Backward hook for Modules where no input requires gradient should always return None or None for all gradients."
+                )
         self.grad_outputs = None
 
     def _leave(self, grads: Gradients) -> Gradients:

@@ -10,7 +10,15 @@ from ..._inert import declare_unsupported
 from .. import make_functional as _modules
 from ..make_functional import FunctionalModule, FunctionalModuleWithBuffers
 
-__all__ = ["FunctionalModule", "FunctionalModuleWithBuffers", "combine_state_for_ensemble", "functionalize", "grad", "grad_and_value", "hessian"]
+__all__ = [
+    "FunctionalModule",
+    "FunctionalModuleWithBuffers",
+    "combine_state_for_ensemble",
+    "functionalize",
+    "grad",
+    "grad_and_value",
+    "hessian",
+]
 __all__ += ["jacfwd", "jacrev", "jvp", "make_functional", "make_functional_with_buffers", "vjp", "vmap"]
 
 

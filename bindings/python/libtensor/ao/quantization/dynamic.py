@@ -56,7 +56,9 @@ def _checked(spec: Any) -> dict[Any, Any]:
         if not isinstance(key, (str, type)):
             raise TypeError(f"quantize_dynamic: the keys of qconfig_spec must be classes and names of submodules, not {key!r:.100}")
         if config is not None and not callable(getattr(config, "weight", None)):
-            raise TypeError(f"quantize_dynamic: the values of qconfig_spec must be default_dynamic_qconfig or a related one, not {config!r:.99}")
+            raise TypeError(
+                f"quantize_dynamic: the values of qconfig_spec must be default_dynamic_qconfig or a related one, not {config!r:.99}"
+            )
     return found
 
 

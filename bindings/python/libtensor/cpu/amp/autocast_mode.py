@@ -16,6 +16,8 @@ class autocast(_autocast.autocast):
 
     def __init__(self, enabled: bool = True, dtype: _dtype = _dtypes.bfloat16, cache_enabled: bool = True) -> None:
         warnings.warn(
-            "`torch.cpu.amp.autocast(args...)` is deprecated. Please use `torch.amp.autocast('cpu', args...)` instead.", FutureWarning, stacklevel=2
+            "`torch.cpu.amp.autocast(args...)` is deprecated. Please use `torch.amp.autocast('cpu', args...)` instead.",
+            FutureWarning,
+            stacklevel=2,
         )
         super().__init__("cpu", enabled=enabled, dtype=dtype, cache_enabled=cache_enabled)

@@ -20,7 +20,9 @@ class autocast(_autocast.autocast):
 
     def __init__(self, enabled: bool = True, dtype: _dtype = _dtypes.float16, cache_enabled: bool = True) -> None:
         warnings.warn(
-            "`torch.cuda.amp.autocast(args...)` is deprecated. Please use `torch.amp.autocast('cuda', args...)` instead.", FutureWarning, stacklevel=2
+            "`torch.cuda.amp.autocast(args...)` is deprecated. Please use `torch.amp.autocast('cuda', args...)` instead.",
+            FutureWarning,
+            stacklevel=2,
         )
         super().__init__("cuda", enabled=enabled, dtype=dtype, cache_enabled=cache_enabled)
 

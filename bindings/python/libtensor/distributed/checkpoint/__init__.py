@@ -3,5 +3,7 @@
 from ..._inert import declare_unsupported
 from .. import WHY
 
-__all__ = declare_unsupported(globals(), WHY, "save load async_save save_state_dict load_state_dict FileSystemReader FileSystemWriter StorageReader")
+__all__ = declare_unsupported(
+    globals(), WHY, "save load async_save save_state_dict load_state_dict FileSystemReader FileSystemWriter StorageReader"
+)
 __all__ += declare_unsupported(globals(), WHY, "StorageWriter DefaultLoadPlanner DefaultSavePlanner LoadPlan SavePlan CheckpointException")

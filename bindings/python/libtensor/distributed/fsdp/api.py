@@ -3,5 +3,7 @@
 from ..._inert import declare_unsupported
 from .. import WHY
 
-__all__ = declare_unsupported(globals(), WHY, "ShardingStrategy MixedPrecision CPUOffload BackwardPrefetch StateDictType FullStateDictConfig")
+__all__ = declare_unsupported(
+    globals(), WHY, "ShardingStrategy MixedPrecision CPUOffload BackwardPrefetch StateDictType FullStateDictConfig"
+)
 __all__ += declare_unsupported(globals(), WHY, "ShardedStateDictConfig")

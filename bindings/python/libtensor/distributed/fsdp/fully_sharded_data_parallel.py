@@ -3,6 +3,10 @@
 from ..._inert import declare_unsupported
 from .. import WHY
 
-__all__ = declare_unsupported(globals(), WHY, "FullyShardedDataParallel ShardingStrategy MixedPrecision CPUOffload BackwardPrefetch StateDictType")
-__all__ += declare_unsupported(globals(), WHY, "FullStateDictConfig FullOptimStateDictConfig ShardedStateDictConfig ShardedOptimStateDictConfig")
+__all__ = declare_unsupported(
+    globals(), WHY, "FullyShardedDataParallel ShardingStrategy MixedPrecision CPUOffload BackwardPrefetch StateDictType"
+)
+__all__ += declare_unsupported(
+    globals(), WHY, "FullStateDictConfig FullOptimStateDictConfig ShardedStateDictConfig ShardedOptimStateDictConfig"
+)
 __all__ += declare_unsupported(globals(), WHY, "LocalStateDictConfig StateDictConfig OptimStateDictConfig FlatParameter")

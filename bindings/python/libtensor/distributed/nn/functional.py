@@ -3,4 +3,6 @@
 from ..._inert import declare_unsupported
 from .. import WHY
 
-__all__ = declare_unsupported(globals(), WHY, "all_gather all_reduce all_to_all all_to_all_single broadcast gather reduce reduce_scatter scatter")
+__all__ = declare_unsupported(
+    globals(), WHY, "all_gather all_reduce all_to_all all_to_all_single broadcast gather reduce reduce_scatter scatter"
+)

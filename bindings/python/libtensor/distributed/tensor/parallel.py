@@ -3,5 +3,7 @@
 from ..._inert import declare_unsupported
 from .. import WHY
 
-__all__ = declare_unsupported(globals(), WHY, "ColwiseParallel RowwiseParallel SequenceParallel PrepareModuleInput PrepareModuleOutput ParallelStyle")
+__all__ = declare_unsupported(
+    globals(), WHY, "ColwiseParallel RowwiseParallel SequenceParallel PrepareModuleInput PrepareModuleOutput ParallelStyle"
+)
 __all__ += declare_unsupported(globals(), WHY, "parallelize_module loss_parallel")

@@ -34,8 +34,8 @@ def replace_node_module(node: Node, modules: dict[str, Any], new_module: Module)
 
 
 def fuse(model: Module, inplace: bool = False, no_trace: bool = False) -> Module:
-    """Returns the module with its convolutions fused with the batch normalization that follows them, for evaluation. With `no_trace` the module is a
-    GraphModule. `inplace` changes the module."""
+    """Returns the module with its convolutions fused with the batch normalization that follows them, for evaluation. With `no_trace` the
+    module is a GraphModule. `inplace` changes the module."""
     patterns = [(Conv1d, BatchNorm1d), (Conv2d, BatchNorm2d), (Conv3d, BatchNorm3d)]
     if not inplace:
         model = copy.deepcopy(model)

@@ -38,9 +38,8 @@ class OperatorTracer(TorchDispatchMode):
     """A dispatch mode that executes operators and records them as nodes of `graph`.
 
     A tensor is the node that `track` has associated with it. Others, which exist before the trace, become attributes of the module `root`:
-    `_param_constant0` for parameters, `_tensor_constant0` otherwise. `decompositions` maps operators to functions whose operators are recorded in
-    their place. `tensor_meta` of a node's `meta` has the shape and dtype of its result, `val` a tensor on the device meta.
-    """
+    `_param_constant0` for parameters, `_tensor_constant0` otherwise. `decompositions` maps operators to functions whose operators are
+    recorded in their place. `tensor_meta` of a node's `meta` has the shape and dtype of its result, `val` a tensor on the device meta."""
 
     receives_all = True  # to raise for those that return what no node has made
 
@@ -91,7 +90,9 @@ class OperatorTracer(TorchDispatchMode):
     def __torch_function__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
         name = getattr(func, "__name__", "")
         if name in GRADIENTS:
-            raise NotImplementedError(f"make_fx: {name}() in the traced function is not supported: operators of backward passes are not recorded")
+            raise NotImplementedError(
+                f"make_fx: {name}() in the traced function is not supported: operators of backward passes are not recorded"
+            )
         if name in VALUES:
             for value in args:
                 self.check_read(name, value)
@@ -129,7 +130,8 @@ class OperatorTracer(TorchDispatchMode):
             first = len(self.active) - self.active[::-1].index(func) - 1
             cycle = " -> ".join(map(str, [*self.active[first:], func]))
             raise RuntimeError(
-                f"the decomposition of {func} calls {func} again, without end ({cycle}); call other operators in it, or return NotImplemented"
+                f"the decomposition of {func} calls {func} again, without end ({cycle}); call other operators in it, or return "
+                "NotImplemented"
             )
         self.active.append(func)
         try:
@@ -199,11 +201,13 @@ def make_fx(
     _allow_fake_constant: bool = False,
     _error_on_data_dependent_ops: bool = True,
 ) -> Callable[..., GraphModule]:
-    """Returns a function that calls `f` with tensors as arguments, and returns a GraphModule of the operators of ATen that the calls consist of.
+    """Returns a function that calls `f` with tensors as arguments, and returns a GraphModule of the operators of ATen that the calls
+    consist of.
 
-    Arguments may be trees of tensors. Tensors that `f` does not create or receive become attributes of the module. `decomposition_table` maps
-    operators to functions whose operators are recorded in their place. The functions of `torch.cond`, `while_loop`, `map` and `scan` become
-    modules; other control flow takes the branches of the call. Values of tensors, gradients within `f` and `tracing_mode="symbolic"` raise.
+    Arguments may be trees of tensors. Tensors that `f` does not create or receive become attributes of the module. `decomposition_table`
+    maps operators to functions whose operators are recorded in their place. The functions of `torch.cond`, `while_loop`, `map` and `scan`
+    become modules; other control flow takes the branches of the call. Values of tensors, gradients within `f` and `tracing_mode="symbolic"`
+    raise.
 
     >>> from torch.fx.experimental.proxy_tensor import make_fx
     >>> print(make_fx(lambda x: torch.relu(x) + 1)(torch.ones(2)).code.strip())
@@ -217,7 +221,9 @@ def make_fx(
             raise NotImplementedError("make_fx: tracing_mode='symbolic' is not supported: the sizes of a graph are those of the arguments")
         raise ValueError(f"make_fx: tracing_mode must be 'real' or 'fake', but is {tracing_mode!r}")
     if pre_dispatch:
-        raise NotImplementedError("make_fx: pre_dispatch=True is not supported: composite functions are recorded as the operators they consist of")
+        raise NotImplementedError(
+            "make_fx: pre_dispatch=True is not supported: composite functions are recorded as the operators they consist of"
+        )
 
     @functools.wraps(f)
     def trace(*args: Any) -> GraphModule:

@@ -4,7 +4,15 @@ from typing import Any
 
 from ..._inert import declare_unsupported
 
-__all__ = ["free_symbols", "free_unbacked_symbols", "guard_or_false", "guard_or_true", "guard_size_oblivious", "has_free_symbols", "hint_int"]
+__all__ = [
+    "free_symbols",
+    "free_unbacked_symbols",
+    "guard_or_false",
+    "guard_or_true",
+    "guard_size_oblivious",
+    "has_free_symbols",
+    "hint_int",
+]
 __all__ += ["is_concrete_bool", "is_concrete_int", "is_symbolic", "statically_known_true", "sym_and", "sym_or"]
 
 

@@ -30,7 +30,9 @@ def _extract_tensor_metadata(result: Tensor, include_contiguity: bool = True) ->
     quantization: dict[str, Any] = {}
     if result.is_quantized:
         quantization = {"qscheme": result.qscheme(), "scale": result.q_scale(), "zero_point": result.q_zero_point()}
-    return TensorMetadata(result.shape, result.dtype, result.requires_grad, result.stride(), memory_format, result.is_quantized, quantization)
+    return TensorMetadata(
+        result.shape, result.dtype, result.requires_grad, result.stride(), memory_format, result.is_quantized, quantization
+    )
 
 
 class ShapeProp(Interpreter):

@@ -39,9 +39,10 @@ def split_module(
     partition_affix: str | None = None,
     tuple_return: bool = False,
 ) -> GraphModule:
-    """Returns a module that calls a submodule `submod_NAME` for each value NAME that split_callback(node) returns, with the nodes of that value.
-    `root_m` has the modules and attributes of `m`. `qualname_map` receives the earlier name of each submodule. Raises RuntimeError if parts
-    depend on each other in a cycle. Inputs of submodules are called as the nodes, or `arg_0`, `arg_1`, … without `keep_original_input_name`."""
+    """Returns a module that calls a submodule `submod_NAME` for each value NAME that split_callback(node) returns, with the nodes of that
+    value. `root_m` has the modules and attributes of `m`. `qualname_map` receives the earlier name of each submodule. Raises RuntimeError
+    if parts depend on each other in a cycle. Inputs of submodules are called as the nodes, or `arg_0`, `arg_1`, … without
+    `keep_original_input_name`."""
     partitions: dict[str, Partition] = {}
     part_of: dict[Node, str] = {}
     for node in m.graph.nodes:
@@ -49,7 +50,9 @@ def split_module(
             continue
         name = str(split_callback(node))
         part_of[node] = name
-        partitions.setdefault(name, Partition(name if partition_affix is None else f"{partition_affix}_{name}")).node_names.append(node.name)
+        partitions.setdefault(name, Partition(name if partition_affix is None else f"{partition_affix}_{name}")).node_names.append(
+            node.name
+        )
     for node in m.graph.nodes:
         user = part_of.get(node)
         for used in node.all_input_nodes:
@@ -109,7 +112,13 @@ def _copy_into(partition: Partition, node: Node, root: Module, names: dict[str, 
 
 
 def _assemble(
-    m: GraphModule, root: Module, partitions: dict[str, Partition], order: list[str], nodes: dict[str, Node], tuple_return: bool, keeps_name: bool
+    m: GraphModule,
+    root: Module,
+    partitions: dict[str, Partition],
+    order: list[str],
+    nodes: dict[str, Node],
+    tuple_return: bool,
+    keeps_name: bool,
 ) -> GraphModule:
     """Returns the module that calls the parts in their order."""
     graph = Graph()

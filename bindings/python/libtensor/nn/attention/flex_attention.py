@@ -72,14 +72,16 @@ def _positions(sizes: tuple[int, ...], device: Any) -> list[Tensor]:
 
 
 def create_mask(mod_fn: Any, B: int | None, H: int | None, Q_LEN: int, KV_LEN: int, device: Any = None) -> Tensor:
-    """Returns the mask (B, H, Q_LEN, KV_LEN) of the function `mod_fn(b, h, q_idx, kv_idx)`, which returns True where a query attends to a key."""
+    """Returns the mask (B, H, Q_LEN, KV_LEN) of the function `mod_fn(b, h, q_idx, kv_idx)`, which returns True where a query attends to a
+    key."""
     sizes = (B or 1, H or 1, Q_LEN, KV_LEN)
     return mod_fn(*_positions(sizes, device)).expand(sizes).clone()  # type: ignore[no-any-return]
 
 
 class BlockMask:
-    """A block-sparse attention mask. For each row of blocks it stores the number (`kv_num_blocks`) and the columns (`kv_indices`) of blocks with a
-    True element, and those of blocks that are entirely True (`full_kv_num_blocks`, `full_kv_indices`), for which `mask_mod` is not called."""
+    """A block-sparse attention mask. For each row of blocks it stores the number (`kv_num_blocks`) and the columns (`kv_indices`) of blocks
+    with a True element, and those of blocks that are entirely True (`full_kv_num_blocks`, `full_kv_indices`), for which `mask_mod` is not
+    called."""
 
     def __init__(
         self,
@@ -225,11 +227,10 @@ def flex_attention(
 ) -> Any:
     """Computes `softmax(score_mod(query key^T * scale)) value` where `block_mask` is True; queries that attend to no key get zeros.
 
-    Shapes: query (B, Hq, L, E), key (B, Hkv, S, E), value (B, Hkv, S, Ev), output (B, Hq, L, Ev). With `enable_gqa` Hq may be a multiple of Hkv,
-    otherwise ValueError is raised. `score_mod(score, b, h, q_idx, kv_idx)` returns new scores. `scale` defaults to 1 / sqrt(E). With `return_lse` the
-    result is the pair of the output and the logarithms of the sums of exponentials (B, Hq, L); with `return_aux` that of the output and an AuxOutput.
-    All scores are in memory together; `kernel_options` has no effect.
-    """
+    Shapes: query (B, Hq, L, E), key (B, Hkv, S, E), value (B, Hkv, S, Ev), output (B, Hq, L, Ev). With `enable_gqa` Hq may be a multiple of
+    Hkv, otherwise ValueError is raised. `score_mod(score, b, h, q_idx, kv_idx)` returns new scores. `scale` defaults to 1 / sqrt(E). With
+    `return_lse` the result is the pair of the output and the logarithms of the sums of exponentials (B, Hq, L); with `return_aux` that of
+    the output and an AuxOutput. All scores are in memory together; `kernel_options` has no effect."""
     heads, kv_heads = query.size(1), key.size(1)
     if heads != kv_heads:
         if not enable_gqa:

@@ -75,7 +75,8 @@ def load_tensor(module: Any, name: str, tensor: Tensor, given: Any, key: str, as
     """Copies a tensor of a state dictionary into a parameter or buffer, or replaces it, or appends to the errors."""
     if not isinstance(given, Tensor) and not hasattr(type(given), "__torch_function__"):
         errors.append(
-            f'While copying the parameter named "{key}", expected torch.Tensor or Tensor-like object from checkpoint but received {type(given)}'
+            f'While copying the parameter named "{key}", expected torch.Tensor or Tensor-like object from checkpoint but received '
+            f"{type(given)}"
         )
         return
     if not is_lazy(tensor):  # the shape of an uninitialized parameter raises
@@ -83,13 +84,16 @@ def load_tensor(module: Any, name: str, tensor: Tensor, given: Any, key: str, as
             given = given[0]
         if tensor.shape != given.shape:
             errors.append(
-                f"size mismatch for {key}: copying a param with shape {given.shape} from checkpoint, the shape in current model is {tensor.shape}."
+                f"size mismatch for {key}: copying a param with shape {given.shape} from checkpoint, the shape in current model is "
+                f"{tensor.shape}."
             )
             return
     if tensor.is_meta and not given.is_meta and not assign:
         warnings.warn(
-            f"for {key}: copying from a non-meta parameter in the checkpoint to a meta parameter in the current model, which is a no-op. (Did you "
-            "mean to pass `assign=True` to assign items in the state dictionary to their corresponding key in the module instead of copying them "
+            f"for {key}: copying from a non-meta parameter in the checkpoint to a meta parameter in the current model, which is a no-op. "
+            "(Did you "
+            "mean to pass `assign=True` to assign items in the state dictionary to their corresponding key in the module instead of "
+            "copying them "
             "in place?)",
             stacklevel=6,
         )
@@ -103,7 +107,8 @@ def load_tensor(module: Any, name: str, tensor: Tensor, given: Any, key: str, as
                 tensor.copy_(given)
     except Exception as error:
         errors.append(
-            f'While copying the parameter named "{key}", whose dimensions in the model are {tensor.size()} and whose dimensions in the checkpoint '
+            f'While copying the parameter named "{key}", whose dimensions in the model are {tensor.size()} and whose dimensions in the '
+            f"checkpoint "
             f"are {given.size()}, an exception occurred : {error.args}."
         )
 
@@ -114,7 +119,9 @@ def _swap(tensor: Tensor, given: Any, assign: bool) -> None:
 
     made = tensor.module_load(given, assign=assign)
     if made is tensor or made is given:
-        raise RuntimeError("module_load returned one of self or other, please .detach() the result if returning one of the inputs in module_load")
+        raise RuntimeError(
+            "module_load returned one of self or other, please .detach() the result if returning one of the inputs in module_load"
+        )
     if isinstance(tensor, Parameter):
         made = made.requires_grad_(tensor.requires_grad) if isinstance(made, Parameter) else Parameter(made, tensor.requires_grad)
     swap_tensors(tensor, made)
@@ -213,4 +220,9 @@ def parse_to(args: tuple[Any, ...], kwargs: dict[str, Any]) -> tuple[Any, _dtype
         raise TypeError(f"to: unexpected keyword argument '{next(iter(given))}'")
     if dtype is not None and not isinstance(dtype, _dtype):
         raise TypeError(f"to: dtype must be a torch.dtype, but is {type(dtype).__name__}")
-    return _device(device) if isinstance(device, (str, int)) and not isinstance(device, bool) else device, dtype, bool(non_blocking), memory_format
+    return (
+        _device(device) if isinstance(device, (str, int)) and not isinstance(device, bool) else device,
+        dtype,
+        bool(non_blocking),
+        memory_format,
+    )

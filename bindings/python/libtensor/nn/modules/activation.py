@@ -398,10 +398,9 @@ class Softplus(Module):
 
 
 class PReLU(Module):
-    """Applies `x if x >= 0 else weight * x` elementwise, with a learned `weight` of shape (num_parameters): 1, or the number of channels, dimension 1
-    of the input. `init` is the initial value of the weight.
-    The result has the shape of the input; `nn.functional.prelu` states the dtypes.
-    """
+    """Applies `x if x >= 0 else weight * x` elementwise, with a learned `weight` of shape (num_parameters): 1, or the number of channels,
+    dimension 1 of the input. `init` is the initial value of the weight. The result has the shape of the input; `nn.functional.prelu` states
+    the dtypes."""
 
     __constants__ = ["num_parameters"]
     num_parameters: int
@@ -462,7 +461,8 @@ class LogSoftmax(_AlongDim):
 
 
 class Softmax2d(Module):
-    """Applies softmax over the channels of images: along dimension -3 of an input (N, C, H, W) or (C, H, W). Raises ValueError for others."""
+    """Applies softmax over the channels of images: along dimension -3 of an input (N, C, H, W) or (C, H, W). Raises ValueError for
+    others."""
 
     def forward(self, input: Tensor) -> Tensor:
         if input.dim() not in (3, 4):
@@ -474,12 +474,12 @@ class MultiheadAttention(Module):
     """Multi-head attention (Vaswani et al., 2017): `concat(head_1, ..., head_h) W_out` with
     `head_i = softmax(Q_i K_i^T / sqrt(head_dim)) V_i`, where Q, K and V are linear projections of query, key and value.
 
-    Shapes: query (L, N, embed_dim), key (S, N, kdim), value (S, N, vdim), with N first if `batch_first`, or without N; output as query. `kdim` and
-    `vdim` default to `embed_dim`, which must be divisible by `num_heads`.
+    Shapes: query (L, N, embed_dim), key (S, N, kdim), value (S, N, vdim), with N first if `batch_first`, or without N; output as query.
+    `kdim` and `vdim` default to `embed_dim`, which must be divisible by `num_heads`.
 
     `dropout` is the probability with which attention weights are zeroed during training. `add_bias_kv` appends a learned key and value,
-    `add_zero_attn` a key and value of zeros. The projections are drawn by `init.xavier_uniform_`, biases begin as zeros. Raises ValueError unless
-    both numbers are positive; AssertionError unless `embed_dim` is divisible by `num_heads`.
+    `add_zero_attn` a key and value of zeros. The projections are drawn by `init.xavier_uniform_`, biases begin as zeros. Raises ValueError
+    unless both numbers are positive; AssertionError unless `embed_dim` is divisible by `num_heads`.
 
     >>> attention = torch.nn.MultiheadAttention(8, 2, batch_first=True)
     >>> x = torch.ones(1, 3, 8)

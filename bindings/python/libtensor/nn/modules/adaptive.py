@@ -56,7 +56,8 @@ class AdaptiveLogSoftmaxWithLoss(Module):
         rising = all(a < b for a, b in zip([0, *cutoffs], [*cutoffs, n_classes], strict=True))
         if not rising or any(int(c) != c for c in cutoffs):
             raise ValueError(
-                "cutoffs should be a sequence of unique, positive integers sorted in an increasing order, where each value is between 1 and "
+                "cutoffs should be a sequence of unique, positive integers sorted in an increasing order, where each value is between 1 "
+                "and "
                 "n_classes-1"
             )
         self.in_features, self.n_classes, self.div_value, self.head_bias = in_features, n_classes, div_value, head_bias
@@ -110,7 +111,8 @@ class AdaptiveLogSoftmaxWithLoss(Module):
     def _check_targets(self, target: Tensor) -> None:
         if target.numel() and not bool(((target >= 0) & (target < self.n_classes)).all()):
             raise RuntimeError(
-                f"Target values should be in [0, {self.n_classes - 1}], but values in range [{target.min().item()}, {target.max().item()}] were "
+                f"Target values should be in [0, {self.n_classes - 1}], but values in range [{target.min().item()}, {target.max().item()}] "
+                "were "
                 "found. "
             )
 

@@ -171,13 +171,12 @@ class _LazyNormBase(LazyModuleMixin, _NormBase):
 class BatchNorm1d(_BatchNorm):
     """Normalizes each channel of a batch: `y = (x - mean) / sqrt(var + eps) * weight + bias` (Ioffe and Szegedy, 2015).
 
-    Shapes: input and output (N, C) or (N, C, L) with C = `num_features`. During training mean and (biased) variance are those of the batch, and
-    the running statistics follow: `running = (1 - momentum) * running + momentum * new`, with the unbiased variance; `momentum=None` averages
-    over all batches. In evaluation mode the running statistics are used, if `track_running_stats`.
+    Shapes: input and output (N, C) or (N, C, L) with C = `num_features`. During training mean and (biased) variance are those of the batch,
+    and the running statistics follow: `running = (1 - momentum) * running + momentum * new`, with the unbiased variance; `momentum=None`
+    averages over all batches. In evaluation mode the running statistics are used, if `track_running_stats`.
 
-    `weight` begins as ones and `bias` as zeros, both (C); they are None with `affine=False`, the bias also with `bias=False`. Raises ValueError
-    for inputs with another number of dimensions.
-    """
+    `weight` begins as ones and `bias` as zeros, both (C); they are None with `affine=False`, the bias also with `bias=False`. Raises
+    ValueError for inputs with another number of dimensions."""
 
     def _check_input_dim(self, input: Tensor) -> None:
         if input.dim() not in (2, 3):

@@ -10,7 +10,8 @@ __all__ = ["ChannelShuffle"]
 
 
 class ChannelShuffle(Module):
-    """Interleaves the channels of `groups` groups: an input (N, g * n, *), split to (N, g, n, *), is transposed to (N, n, g, *) and merged."""
+    """Interleaves the channels of `groups` groups: an input (N, g * n, *), split to (N, g, n, *), is transposed to (N, n, g, *) and
+    merged."""
 
     __constants__ = ["groups"]
     groups: int

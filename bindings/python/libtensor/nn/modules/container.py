@@ -87,8 +87,8 @@ class _ModuleSequence(Module):
 class Sequential(_ModuleSequence):
     """Calls modules one after the other: the output of each is the input of the next.
 
-    Takes modules, which are named 0, 1, 2, ..., or one OrderedDict of named modules. Indices, slices, `len`, iteration, `del`, `+` and `*` work as
-    on a list; a slice is a Sequential of the same modules.
+    Takes modules, which are named 0, 1, 2, ..., or one OrderedDict of named modules. Indices, slices, `len`, iteration, `del`, `+` and `*`
+    work as on a list; a slice is a Sequential of the same modules.
 
     >>> torch.nn.Sequential(torch.nn.Linear(2, 1), torch.nn.ReLU())
     Sequential(
@@ -327,8 +327,8 @@ def _registrable(value: Any) -> Any:
 
 
 class ParameterList(Module):
-    """A list of parameters, which it registers, and of other values. Tensors become parameters. Indices, slices, `len` and iteration work as on a
-    list.
+    """A list of parameters, which it registers, and of other values. Tensors become parameters. Indices, slices, `len` and iteration work
+    as on a list.
 
     >>> torch.nn.ParameterList([torch.ones(2), torch.ones(1, 2)])
     ParameterList(
@@ -393,8 +393,8 @@ class ParameterList(Module):
 
 
 class ParameterDict(Module):
-    """A dictionary of parameters, which it registers, and of other values, in the order in which they were added. Tensors become parameters; keys
-    are strings."""
+    """A dictionary of parameters, which it registers, and of other values, in the order in which they were added. Tensors become
+    parameters; keys are strings."""
 
     def __init__(self, parameters: Any = None) -> None:
         super().__init__()
@@ -405,7 +405,8 @@ class ParameterDict(Module):
     def _key_to_attr(self, key: Any) -> str:
         if not isinstance(key, str):
             raise TypeError(
-                f"Index given to ParameterDict cannot be used as a key as it is not a string (type is '{type(key).__name__}'). Open an issue on "
+                f"Index given to ParameterDict cannot be used as a key as it is not a string (type is '{type(key).__name__}'). Open an "
+                "issue on "
                 "github if you need non-string keys."
             )
         return key

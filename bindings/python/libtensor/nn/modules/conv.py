@@ -26,7 +26,17 @@ _MODES = {"zeros", "reflect", "replicate", "circular"}
 class _ConvNd(Module):
     """The weights and options of a convolution over `_dims` dimensions."""
 
-    __constants__ = ["stride", "padding", "dilation", "groups", "padding_mode", "output_padding", "in_channels", "out_channels", "kernel_size"]
+    __constants__ = [
+        "stride",
+        "padding",
+        "dilation",
+        "groups",
+        "padding_mode",
+        "output_padding",
+        "in_channels",
+        "out_channels",
+        "kernel_size",
+    ]
     in_channels: int
     out_channels: int
     kernel_size: tuple[int, ...]
@@ -170,10 +180,9 @@ class Conv1d(_Conv):
     """Applies a 1-D convolution (cross-correlation) to signals of several channels:
     `out[n, o, i] = bias[o] + sum over c, k of weight[o, c, k] * input[n, c, i*stride + k*dilation - padding]`.
 
-    Shapes: input (N, C_in, L) or (C_in, L), output (N, C_out, L_out) or (C_out, L_out), with
-    `L_out = floor((L + 2*padding - dilation*(kernel_size - 1) - 1) / stride + 1)`; `weight` (out_channels, in_channels / groups, kernel_size),
-    `bias` (out_channels), None with `bias=False`. Both are drawn from the uniform distribution over [-k, k) with
-    k = sqrt(groups / (in_channels * kernel_size)).
+    Shapes: input (N, C_in, L) or (C_in, L), output (N, C_out, L_out) or (C_out, L_out), with `L_out = floor((L + 2*padding -
+    dilation*(kernel_size - 1) - 1) / stride + 1)`; `weight` (out_channels, in_channels / groups, kernel_size), `bias` (out_channels), None
+    with `bias=False`. Both are drawn from the uniform distribution over [-k, k) with k = sqrt(groups / (in_channels * kernel_size)).
 
     `padding` is a size, "valid" (0) or "same" (the output has the size of the input; `stride` must be 1). `padding_mode` is zeros, reflect,
     replicate or circular. `groups` divides both numbers of channels. Raises ValueError for other options.
@@ -189,14 +198,14 @@ class Conv2d(_Conv):
     """Applies a 2-D convolution (cross-correlation) to images of several channels:
     `out[n, o, i, j] = bias[o] + sum over c, k, l of weight[o, c, k, l] * input[n, c, i*stride + k*dilation - padding, ...]`.
 
-    Shapes: input (N, C_in, H, W) or (C_in, H, W), output (N, C_out, H_out, W_out), with
-    `H_out = floor((H + 2*padding - dilation*(kernel_size - 1) - 1) / stride + 1)`, and W_out likewise; `weight`
-    (out_channels, in_channels / groups, *kernel_size), `bias` (out_channels), None with `bias=False`. Both are drawn from the uniform distribution
-    over [-k, k) with k = sqrt(groups / (in_channels * prod(kernel_size))).
+    Shapes: input (N, C_in, H, W) or (C_in, H, W), output (N, C_out, H_out, W_out), with `H_out = floor((H + 2*padding -
+    dilation*(kernel_size - 1) - 1) / stride + 1)`, and W_out likewise; `weight` (out_channels, in_channels / groups, *kernel_size), `bias`
+    (out_channels), None with `bias=False`. Both are drawn from the uniform distribution over [-k, k) with k = sqrt(groups / (in_channels *
+    prod(kernel_size))).
 
-    Sizes are one value for both dimensions or a pair. `padding` is a size, "valid" (0) or "same" (the output has the size of the input; `stride`
-    must be 1). `padding_mode` is zeros, reflect, replicate or circular. `groups` divides both numbers of channels. Raises ValueError for other
-    options.
+    Sizes are one value for both dimensions or a pair. `padding` is a size, "valid" (0) or "same" (the output has the size of the input;
+    `stride` must be 1). `padding_mode` is zeros, reflect, replicate or circular. `groups` divides both numbers of channels. Raises
+    ValueError for other options.
 
     >>> torch.nn.Conv2d(3, 8, 3, padding="same")(torch.ones(1, 3, 5, 5)).shape
     torch.Size([1, 8, 5, 5])
@@ -209,9 +218,8 @@ class Conv3d(_Conv):
     """Applies a 3-D convolution (cross-correlation) to volumes of several channels.
 
     Shapes: input (N, C_in, D, H, W) or (C_in, D, H, W), output (N, C_out, D_out, H_out, W_out), each size as in Conv2d; `weight`
-    (out_channels, in_channels / groups, *kernel_size), `bias` (out_channels), None with `bias=False`. Options and initial values are those of
-    Conv2d, sizes one value for all dimensions or three.
-    """
+    (out_channels, in_channels / groups, *kernel_size), `bias` (out_channels), None with `bias=False`. Options and initial values are those
+    of Conv2d, sizes one value for all dimensions or three."""
 
     _dims = 3
 
@@ -274,11 +282,14 @@ class _ConvTransposeNd(_ConvNd):
                 f"(got {len(output_size)})"
             )
         dilation = dilation or (1,) * n
-        least = [(size - 1) * stride[i] - 2 * padding[i] + dilation[i] * (kernel_size[i] - 1) + 1 for i, size in enumerate(input.shape[-n:])]
+        least = [
+            (size - 1) * stride[i] - 2 * padding[i] + dilation[i] * (kernel_size[i] - 1) + 1 for i, size in enumerate(input.shape[-n:])
+        ]
         most = [size + stride[i] - 1 for i, size in enumerate(least)]
         if not all(low <= size <= high for low, size, high in zip(least, output_size, most, strict=True)):
             raise ValueError(
-                f"requested an output size of {output_size}, but valid sizes range from {least} to {most} (for an input of {input.size()[-n:]})"
+                f"requested an output size of {output_size}, but valid sizes range from {least} to {most} (for an input of "
+                f"{input.size()[-n:]})"
             )
         return [size - low for size, low in zip(output_size, least, strict=True)]
 
@@ -405,18 +416,21 @@ class LazyConv3d(_LazyConvXdMixin, Conv3d):  # type: ignore[misc]
 
 
 class LazyConvTranspose1d(_LazyConvXdMixin, ConvTranspose1d):  # type: ignore[misc]
-    """A ConvTranspose1d whose `in_channels` is the number of channels of its first input; the other arguments are those of ConvTranspose1d."""
+    """A ConvTranspose1d whose `in_channels` is the number of channels of its first input; the other arguments are those of
+    ConvTranspose1d."""
 
     cls_to_become = ConvTranspose1d
 
 
 class LazyConvTranspose2d(_LazyConvXdMixin, ConvTranspose2d):  # type: ignore[misc]
-    """A ConvTranspose2d whose `in_channels` is the number of channels of its first input; the other arguments are those of ConvTranspose2d."""
+    """A ConvTranspose2d whose `in_channels` is the number of channels of its first input; the other arguments are those of
+    ConvTranspose2d."""
 
     cls_to_become = ConvTranspose2d
 
 
 class LazyConvTranspose3d(_LazyConvXdMixin, ConvTranspose3d):  # type: ignore[misc]
-    """A ConvTranspose3d whose `in_channels` is the number of channels of its first input; the other arguments are those of ConvTranspose3d."""
+    """A ConvTranspose3d whose `in_channels` is the number of channels of its first input; the other arguments are those of
+    ConvTranspose3d."""
 
     cls_to_become = ConvTranspose3d

@@ -78,8 +78,10 @@ class _InstanceNorm(_NormBase):
                 error_msgs.append(
                     "Unexpected running stats buffer(s) "
                     + " and ".join(f'"{prefix}{name}"' for name in found)
-                    + f" for {type(self).__name__} with track_running_stats=False. If state_dict is a checkpoint saved before 0.4.0, this may be "
-                    f"expected because {type(self).__name__} does not track running stats by default since 0.4.0. Please remove these keys from "
+                    + f" for {type(self).__name__} with track_running_stats=False. If state_dict is a checkpoint saved before 0.4.0, this "
+                    f"may be "
+                    f"expected because {type(self).__name__} does not track running stats by default since 0.4.0. Please remove these keys "
+                    "from "
                     "state_dict. If the running stats are actually needed, instead set track_running_stats=True in "
                     f"{type(self).__name__} to enable them. See the documentation of {type(self).__name__} for details."
                 )
@@ -119,18 +121,21 @@ class _LazyInstanceNorm(_LazyNormBase, _InstanceNorm):
 
 
 class LazyInstanceNorm1d(_LazyInstanceNorm):
-    """An InstanceNorm1d whose `num_features` is the number of channels of its first input. `affine` and `track_running_stats` default to True."""
+    """An InstanceNorm1d whose `num_features` is the number of channels of its first input. `affine` and `track_running_stats` default to
+    True."""
 
     _dims, cls_to_become = 1, InstanceNorm1d
 
 
 class LazyInstanceNorm2d(_LazyInstanceNorm):
-    """An InstanceNorm2d whose `num_features` is the number of channels of its first input. `affine` and `track_running_stats` default to True."""
+    """An InstanceNorm2d whose `num_features` is the number of channels of its first input. `affine` and `track_running_stats` default to
+    True."""
 
     _dims, cls_to_become = 2, InstanceNorm2d
 
 
 class LazyInstanceNorm3d(_LazyInstanceNorm):
-    """An InstanceNorm3d whose `num_features` is the number of channels of its first input. `affine` and `track_running_stats` default to True."""
+    """An InstanceNorm3d whose `num_features` is the number of channels of its first input. `affine` and `track_running_stats` default to
+    True."""
 
     _dims, cls_to_become = 3, InstanceNorm3d

@@ -14,9 +14,9 @@ __all__ = ["LazyModuleMixin"]
 class LazyModuleMixin:
     """A module with uninitialized parameters or buffers, whose sizes the first call takes from its input.
 
-    The first call initializes them by `initialize_parameters(*args)`, which subclasses define, and then turns the object into an instance of
-    `cls_to_become`. Before it, moves and casts apply to the parameters to come; `load_state_dict()` initializes them from the dictionary.
-    """
+    The first call initializes them by `initialize_parameters(*args)`, which subclasses define, and then turns the object into an instance
+    of `cls_to_become`. Before it, moves and casts apply to the parameters to come; `load_state_dict()` initializes them from the
+    dictionary."""
 
     cls_to_become: type[Any] | None = None
 
@@ -75,5 +75,6 @@ class LazyModuleMixin:
 
     def _replicate_for_data_parallel(self) -> Any:
         raise RuntimeError(
-            "Modules with uninitialized parameters can't be used with `DataParallel`. Run a dummy forward pass to correctly initialize the modules"
+            "Modules with uninitialized parameters can't be used with `DataParallel`. Run a dummy forward pass to correctly initialize the "
+            "modules"
         )

@@ -75,10 +75,9 @@ class NonDynamicallyQuantizableLinear(Linear):
 class Bilinear(Module):
     """Applies a bilinear map to a pair of inputs: `y[..., k] = x1[..., i] W[k, i, j] x2[..., j] + b[k]`, summed over i and j.
 
-    Shapes: inputs (*, in1_features) and (*, in2_features) with equal leading sizes, output (*, out_features); `weight`
-    (out_features, in1_features, in2_features), `bias` (out_features), None with `bias=False`. Both are drawn from the uniform distribution over
-    [-k, k) with k = 1 / sqrt(in1_features). Raises ValueError unless `in1_features` is positive.
-    """
+    Shapes: inputs (*, in1_features) and (*, in2_features) with equal leading sizes, output (*, out_features); `weight` (out_features,
+    in1_features, in2_features), `bias` (out_features), None with `bias=False`. Both are drawn from the uniform distribution over [-k, k)
+    with k = 1 / sqrt(in1_features). Raises ValueError unless `in1_features` is positive."""
 
     __constants__ = ["in1_features", "in2_features", "out_features"]
     in1_features: int
@@ -87,7 +86,9 @@ class Bilinear(Module):
     weight: Parameter
     bias: Parameter | None
 
-    def __init__(self, in1_features: int, in2_features: int, out_features: int, bias: bool = True, device: Any = None, dtype: Any = None) -> None:
+    def __init__(
+        self, in1_features: int, in2_features: int, out_features: int, bias: bool = True, device: Any = None, dtype: Any = None
+    ) -> None:
         super().__init__()
         if in1_features <= 0:
             raise ValueError(f"in1_features must be > 0, but got (in1_features={in1_features})")

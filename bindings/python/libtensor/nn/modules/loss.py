@@ -18,7 +18,16 @@ from .linear import Linear
 from .module import Module
 
 __all__ = [
-    *("BCELoss", "BCEWithLogitsLoss", "CTCLoss", "CosineEmbeddingLoss", "CrossEntropyLoss", "GaussianNLLLoss", "HingeEmbeddingLoss", "HuberLoss"),
+    *(
+        "BCELoss",
+        "BCEWithLogitsLoss",
+        "CTCLoss",
+        "CosineEmbeddingLoss",
+        "CrossEntropyLoss",
+        "GaussianNLLLoss",
+        "HingeEmbeddingLoss",
+        "HuberLoss",
+    ),
     *("KLDivLoss", "L1Loss", "LinearCrossEntropyLoss", "MSELoss", "MarginRankingLoss", "MultiLabelMarginLoss", "MultiLabelSoftMarginLoss"),
     *("MultiMarginLoss", "NLLLoss", "NLLLoss2d", "PoissonNLLLoss", "SmoothL1Loss", "SoftMarginLoss", "TripletMarginLoss"),
     "TripletMarginWithDistanceLoss",
@@ -38,7 +47,9 @@ class _Loss(Module):
 class _WeightedLoss(_Loss):
     weight: Tensor | None
 
-    def __init__(self, weight: Tensor | None = None, size_average: bool | None = None, reduce: bool | None = None, reduction: str = "mean") -> None:
+    def __init__(
+        self, weight: Tensor | None = None, size_average: bool | None = None, reduce: bool | None = None, reduction: str = "mean"
+    ) -> None:
         super().__init__(size_average, reduce, reduction)
         self.register_buffer("weight", weight)
 
@@ -268,7 +279,9 @@ class KLDivLoss(_Loss):
     definition), "sum" or "none". `size_average` and `reduce` are deprecated forms of it.
     """
 
-    def __init__(self, size_average: bool | None = None, reduce: bool | None = None, reduction: str = "mean", log_target: bool = False) -> None:
+    def __init__(
+        self, size_average: bool | None = None, reduce: bool | None = None, reduction: str = "mean", log_target: bool = False
+    ) -> None:
         super().__init__(size_average, reduce, reduction)
         self.log_target = log_target
 

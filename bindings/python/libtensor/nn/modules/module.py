@@ -298,7 +298,13 @@ class Module:
             "_forward_hooks_with_kwargs",
             "_forward_hooks_always_called",
         )
-        later += ("_state_dict_hooks", "_state_dict_pre_hooks", "_load_state_dict_pre_hooks", "_load_state_dict_post_hooks", "_backward_pre_hooks")
+        later += (
+            "_state_dict_hooks",
+            "_state_dict_pre_hooks",
+            "_load_state_dict_pre_hooks",
+            "_load_state_dict_post_hooks",
+            "_backward_pre_hooks",
+        )
         self.__dict__.update(state)
         for name in later:
             self.__dict__.setdefault(name, OrderedDict())
@@ -370,7 +376,8 @@ class Module:
         raise RuntimeError("get_extra_state: the module has no extra state; override get_extra_state and set_extra_state in a subclass")
 
     def set_extra_state(self, state: Any) -> None:
-        """Restores the result of `get_extra_state`; `load_state_dict()` calls it. Subclasses override it together with `get_extra_state`."""
+        """Restores the result of `get_extra_state`; `load_state_dict()` calls it. Subclasses override it together with
+        `get_extra_state`."""
         raise RuntimeError("set_extra_state: the module has no extra state; override get_extra_state and set_extra_state in a subclass")
 
     def _named_members(
@@ -423,7 +430,9 @@ class Module:
         for _, module in self.named_children():
             yield module
 
-    def named_modules(self, memo: set[Module] | None = None, prefix: str = "", remove_duplicate: bool = True) -> Iterator[tuple[str, Module]]:
+    def named_modules(
+        self, memo: set[Module] | None = None, prefix: str = "", remove_duplicate: bool = True
+    ) -> Iterator[tuple[str, Module]]:
         """Iterates over the names and modules of the tree, the module itself first, under the name `prefix`.
 
         A module that is registered twice is returned once, unless `remove_duplicate` is False. Modules in `memo` are skipped.
@@ -520,8 +529,8 @@ class Module:
         """Moves and casts the parameters and buffers in place, and returns the module.
 
         Forms: `to(device=None, dtype=None, non_blocking=False)`, `to(dtype, non_blocking=False)`, `to(tensor, non_blocking=False)`, and
-        `to(memory_format=channels_last)`. Only floating-point and complex tensors are cast to `dtype`; a memory format applies to tensors of
-        four or five dimensions. Raises TypeError if `dtype` is neither floating-point nor complex.
+        `to(memory_format=channels_last)`. Only floating-point and complex tensors are cast to `dtype`; a memory format applies to tensors
+        of four or five dimensions. Raises TypeError if `dtype` is neither floating-point nor complex.
 
         >>> torch.nn.Linear(2, 1).to(torch.float64).weight.dtype
         torch.float64
@@ -530,7 +539,9 @@ class Module:
         if dtype is not None and not (dtype.is_floating_point or dtype.is_complex):
             raise TypeError(f"nn.Module.to only accepts floating point or complex dtypes, but got desired dtype={dtype}")
         if dtype is not None and dtype.is_complex:
-            warnings.warn("Complex modules are a new feature; some modules might not work as expected when using complex tensors.", stacklevel=2)
+            warnings.warn(
+                "Complex modules are a new feature; some modules might not work as expected when using complex tensors.", stacklevel=2
+            )
 
         def convert(tensor: Tensor) -> Tensor:
             cast = dtype if tensor.is_floating_point() or tensor.is_complex() else None
@@ -596,9 +607,9 @@ class Module:
     def register_forward_pre_hook(self, hook: Callable[..., Any], *, prepend: bool = False, with_kwargs: bool = False) -> RemovableHandle:
         """Calls `hook(module, args)` before each call of `forward`; a value other than None replaces the positional arguments.
 
-        With `with_kwargs` the hook is called as `hook(module, args, kwargs)` and returns None or the pair (args, kwargs). With `prepend` the
-        hook is called before the hooks that are registered already; hooks for all modules come before both. Returns a handle that removes it.
-        """
+        With `with_kwargs` the hook is called as `hook(module, args, kwargs)` and returns None or the pair (args, kwargs). With `prepend`
+        the hook is called before the hooks that are registered already; hooks for all modules come before both. Returns a handle that
+        removes it."""
         return _hooks.add(self._forward_pre_hooks, hook, prepend, (self._forward_pre_hooks_with_kwargs, with_kwargs))
 
     def register_forward_hook(
@@ -606,10 +617,9 @@ class Module:
     ) -> RemovableHandle:
         """Calls `hook(module, args, output)` after each call of `forward`; a value other than None replaces the output.
 
-        With `with_kwargs` the hook is called as `hook(module, args, kwargs, output)`. With `prepend` the hook is called before the hooks that are
-        registered already; hooks for all modules come before both. With `always_call` the hook is also called if the call raises an exception.
-        Returns a handle that removes it.
-        """
+        With `with_kwargs` the hook is called as `hook(module, args, kwargs, output)`. With `prepend` the hook is called before the hooks
+        that are registered already; hooks for all modules come before both. With `always_call` the hook is also called if the call raises
+        an exception. Returns a handle that removes it."""
         marks = (self._forward_hooks_with_kwargs, with_kwargs), (self._forward_hooks_always_called, always_call)
         return _hooks.add(self._forward_hooks, hook, prepend, *marks)
 
@@ -638,7 +648,8 @@ class Module:
         return _hooks.add(self._backward_hooks, hook, False)
 
     def register_state_dict_pre_hook(self, hook: Callable[..., Any]) -> RemovableHandle:
-        """Calls `hook(module, prefix, keep_vars)` before `state_dict()` collects the state of the module. Returns a handle that removes it."""
+        """Calls `hook(module, prefix, keep_vars)` before `state_dict()` collects the state of the module. Returns a handle that removes
+        it."""
         return _hooks.add(self._state_dict_pre_hooks, hook, False)
 
     def register_state_dict_post_hook(self, hook: Callable[..., Any]) -> RemovableHandle:
@@ -651,13 +662,15 @@ class Module:
         """Registers a hook whose result replaces the state dictionary. Raises RuntimeError for one of `register_state_dict_post_hook`."""
         if getattr(hook, "_from_public_api", False):
             raise RuntimeError(
-                "Cannot register the same function as the state dict post hook that was previously registered via register_state_dict_post_hook"
+                "Cannot register the same function as the state dict post hook that was previously registered via "
+                "register_state_dict_post_hook"
             )
         return _hooks.add(self._state_dict_hooks, hook, False)
 
     def register_load_state_dict_pre_hook(self, hook: Callable[..., Any]) -> RemovableHandle:
-        """Calls `hook(module, state_dict, prefix, local_metadata, strict, missing_keys, unexpected_keys, error_msgs)` before `load_state_dict()`
-        loads the state of the module. The hook may change `state_dict` and the lists in place. Returns a handle that removes it."""
+        """Calls `hook(module, state_dict, prefix, local_metadata, strict, missing_keys, unexpected_keys, error_msgs)` before
+        `load_state_dict()` loads the state of the module. The hook may change `state_dict` and the lists in place. Returns a handle that
+        removes it."""
         return self._register_load_state_dict_pre_hook(hook, with_module=True)
 
     def _register_load_state_dict_pre_hook(self, hook: Callable[..., Any], with_module: bool = False) -> RemovableHandle:
@@ -667,8 +680,8 @@ class Module:
     def register_load_state_dict_post_hook(self, hook: Callable[..., Any]) -> RemovableHandle:
         """Calls `hook(module, incompatible_keys)` after `load_state_dict()` has loaded the state of the module and its descendants.
 
-        The hook may change `incompatible_keys.missing_keys` and `.unexpected_keys` in place and returns None. Returns a handle that removes it.
-        """
+        The hook may change `incompatible_keys.missing_keys` and `.unexpected_keys` in place and returns None. Returns a handle that removes
+        it."""
         return _hooks.add(self._load_state_dict_post_hooks, hook, False)
 
     # ------------------------------------------------------------------------------------------------------------ state
@@ -676,8 +689,8 @@ class Module:
     def state_dict(self, *args: Any, destination: Any = None, prefix: str = "", keep_vars: bool = False) -> Any:
         """Returns an OrderedDict of the parameters and persistent buffers of the tree by name; names begin with `prefix`.
 
-        The tensors share memory with the module's and are detached from the autograd graph, unless `keep_vars`. With `destination` the entries
-        are added to that dictionary. The attribute `_metadata` of the result holds the version of each module.
+        The tensors share memory with the module's and are detached from the autograd graph, unless `keep_vars`. With `destination` the
+        entries are added to that dictionary. The attribute `_metadata` of the result holds the version of each module.
 
         >>> list(torch.nn.Linear(2, 1).state_dict())
         ['weight', 'bias']

@@ -56,8 +56,8 @@ class CrossMapLRN2d(LocalResponseNorm):
 class LayerNorm(Module):
     """Normalizes the last dimensions, of sizes `normalized_shape`: `y = (x - mean) / sqrt(var + eps) * weight + bias` (Ba et al., 2016).
 
-    Shapes: input and output (*, *normalized_shape). Mean and (biased) variance are taken over these dimensions. `weight` begins as ones and `bias`
-    as zeros, both of `normalized_shape`; they are None with `elementwise_affine=False`, the bias also with `bias=False`.
+    Shapes: input and output (*, *normalized_shape). Mean and (biased) variance are taken over these dimensions. `weight` begins as ones and
+    `bias` as zeros, both of `normalized_shape`; they are None with `elementwise_affine=False`, the bias also with `bias=False`.
 
     >>> torch.nn.LayerNorm(2)(torch.tensor([[1., 3.]])).detach()
     tensor([[-1.0000,  1.0000]])
@@ -108,10 +108,9 @@ def _as_tuple(shape: _Shape) -> tuple[int, ...]:
 class GroupNorm(Module):
     """Normalizes each of `num_groups` groups of channels: `y = (x - mean) / sqrt(var + eps) * weight + bias` (Wu and He, 2018).
 
-    Shapes: input and output (N, C, *) with C = `num_channels`. Mean and (biased) variance are those of one group of one sample. `weight` begins as
-    ones and `bias` as zeros, both (C); they are None with `affine=False`, the bias also with `bias=False`. Raises ValueError unless
-    `num_channels` is divisible by `num_groups`.
-    """
+    Shapes: input and output (N, C, *) with C = `num_channels`. Mean and (biased) variance are those of one group of one sample. `weight`
+    begins as ones and `bias` as zeros, both (C); they are None with `affine=False`, the bias also with `bias=False`. Raises ValueError
+    unless `num_channels` is divisible by `num_groups`."""
 
     __constants__ = ["num_groups", "num_channels", "eps", "affine"]
     num_groups: int
@@ -159,9 +158,8 @@ class RMSNorm(Module):
     """Divides by the root mean square of the last dimensions, of sizes `normalized_shape`: `y = x / sqrt(mean(x^2) + eps) * weight`
     (Zhang and Sennrich, 2019).
 
-    Shapes: input and output (*, *normalized_shape). `eps` defaults to the machine epsilon of the dtype of the input. `weight` begins as ones, of
-    `normalized_shape`; it is None with `elementwise_affine=False`.
-    """
+    Shapes: input and output (*, *normalized_shape). `eps` defaults to the machine epsilon of the dtype of the input. `weight` begins as
+    ones, of `normalized_shape`; it is None with `elementwise_affine=False`."""
 
     __constants__ = ["normalized_shape", "eps", "elementwise_affine"]
     normalized_shape: tuple[int, ...]

@@ -46,7 +46,10 @@ class _MaxPoolNd(Module):
         return type(self)._function(input, self.kernel_size, self.stride, self.padding, self.dilation, **options)
 
     def extra_repr(self) -> str:
-        return f"kernel_size={self.kernel_size}, stride={self.stride}, padding={self.padding}, dilation={self.dilation}, ceil_mode={self.ceil_mode}"
+        return (
+            f"kernel_size={self.kernel_size}, stride={self.stride}, padding={self.padding}, dilation={self.dilation}, "
+            f"ceil_mode={self.ceil_mode}"
+        )
 
 
 class MaxPool1d(_MaxPoolNd):
@@ -55,9 +58,8 @@ class MaxPool1d(_MaxPoolNd):
     Shapes: input (N, C, L) or (C, L), output (N, C, L_out) with
     `L_out = floor((L + 2*padding - dilation*(kernel_size - 1) - 1) / stride + 1)`, rounded up with `ceil_mode`.
 
-    `stride` defaults to `kernel_size`. The padding is negative infinity, at most half a window. With `return_indices` the result is the pair of the
-    elements and their indices, which MaxUnpool1d takes.
-    """
+    `stride` defaults to `kernel_size`. The padding is negative infinity, at most half a window. With `return_indices` the result is the
+    pair of the elements and their indices, which MaxUnpool1d takes."""
 
     _function = staticmethod(F.max_pool1d)
 
@@ -65,8 +67,8 @@ class MaxPool1d(_MaxPoolNd):
 class MaxPool2d(_MaxPoolNd):
     """Computes the largest element of each window of images.
 
-    Shapes: input (N, C, H, W) or (C, H, W), output (N, C, H_out, W_out), each size as in MaxPool1d. Sizes are one value or a pair; the options are
-    those of MaxPool1d.
+    Shapes: input (N, C, H, W) or (C, H, W), output (N, C, H_out, W_out), each size as in MaxPool1d. Sizes are one value or a pair; the
+    options are those of MaxPool1d.
 
     >>> torch.nn.MaxPool2d(2)(torch.arange(16.).reshape(1, 1, 4, 4))
     tensor([[[[ 5.,  7.],
@@ -79,9 +81,8 @@ class MaxPool2d(_MaxPoolNd):
 class MaxPool3d(_MaxPoolNd):
     """Computes the largest element of each window of volumes.
 
-    Shapes: input (N, C, D, H, W) or (C, D, H, W), output (N, C, D_out, H_out, W_out), each size as in MaxPool1d. Sizes are one value or three; the
-    options are those of MaxPool1d.
-    """
+    Shapes: input (N, C, D, H, W) or (C, D, H, W), output (N, C, D_out, H_out, W_out), each size as in MaxPool1d. Sizes are one value or
+    three; the options are those of MaxPool1d."""
 
     _function = staticmethod(F.max_pool3d)
 
@@ -109,9 +110,8 @@ class _MaxUnpoolNd(Module):
 class MaxUnpool1d(_MaxUnpoolNd):
     """Writes the elements of a MaxPool1d back to the positions that its indices name; other elements are zero.
 
-    Shapes: input and indices (N, C, L) or (C, L), output (N, C, L_out) with `L_out = (L - 1)*stride - 2*padding + kernel_size`, or `output_size`,
-    an argument of forward.
-    """
+    Shapes: input and indices (N, C, L) or (C, L), output (N, C, L_out) with `L_out = (L - 1)*stride - 2*padding + kernel_size`, or
+    `output_size`, an argument of forward."""
 
     _dims, _function = 1, staticmethod(F.max_unpool1d)
 
@@ -149,8 +149,8 @@ class _AvgPoolNd(Module):
 class AvgPool1d(_AvgPoolNd):
     """Computes the mean of each window of signals.
 
-    Shapes: input (N, C, L) or (C, L), output (N, C, L_out) with `L_out = floor((L + 2*padding - kernel_size) / stride + 1)`, rounded up with
-    `ceil_mode`. `stride` defaults to `kernel_size`. The padding is zero; with `count_include_pad` it counts as elements of the window.
+    Shapes: input (N, C, L) or (C, L), output (N, C, L_out) with `L_out = floor((L + 2*padding - kernel_size) / stride + 1)`, rounded up
+    with `ceil_mode`. `stride` defaults to `kernel_size`. The padding is zero; with `count_include_pad` it counts as elements of the window.
     """
 
     def __init__(
@@ -207,9 +207,8 @@ class AvgPool2d(_AvgPoolWithDivisor):
 class AvgPool3d(_AvgPoolWithDivisor):
     """Computes the mean of each window of volumes.
 
-    Shapes: input (N, C, D, H, W) or (C, D, H, W), output (N, C, D_out, H_out, W_out), each size as in AvgPool1d. Sizes are one value or three;
-    the options are those of AvgPool2d.
-    """
+    Shapes: input (N, C, D, H, W) or (C, D, H, W), output (N, C, D_out, H_out, W_out), each size as in AvgPool1d. Sizes are one value or
+    three; the options are those of AvgPool2d."""
 
     _function = staticmethod(F.avg_pool3d)
 
@@ -296,9 +295,8 @@ class _LPPoolNd(Module):
 class LPPool1d(_LPPoolNd):
     """Computes `(sum over the window of x^p)^(1/p)` of signals, with p = `norm_type`.
 
-    Shapes: input (N, C, L) or (C, L), output (N, C, L_out) with `L_out = floor((L - kernel_size) / stride + 1)`, rounded up with `ceil_mode`.
-    `stride` defaults to `kernel_size`.
-    """
+    Shapes: input (N, C, L) or (C, L), output (N, C, L_out) with `L_out = floor((L - kernel_size) / stride + 1)`, rounded up with
+    `ceil_mode`. `stride` defaults to `kernel_size`."""
 
     _function = staticmethod(F.lp_pool1d)
 

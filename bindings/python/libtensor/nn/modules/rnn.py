@@ -31,10 +31,9 @@ def apply_permutation(tensor: Tensor, permutation: Tensor, dim: int = 1) -> Tens
 class RNNBase(Module):
     """The weights and options of a recurrent layer; `mode` is LSTM, GRU, RNN_TANH or RNN_RELU.
 
-    Layer k in a direction has `weight_ih_lk` (gates * hidden_size, input size), `weight_hh_lk` (gates * hidden_size, hidden_size), `bias_ih_lk` and
-    `bias_hh_lk` (gates * hidden_size), and with `proj_size` `weight_hr_lk` (proj_size, hidden_size); names of the reverse direction end in
-    `_reverse`. All are drawn from the uniform distribution over [-k, k) with k = 1 / sqrt(hidden_size).
-    """
+    Layer k in a direction has `weight_ih_lk` (gates * hidden_size, input size), `weight_hh_lk` (gates * hidden_size, hidden_size),
+    `bias_ih_lk` and `bias_hh_lk` (gates * hidden_size), and with `proj_size` `weight_hr_lk` (proj_size, hidden_size); names of the reverse
+    direction end in `_reverse`. All are drawn from the uniform distribution over [-k, k) with k = 1 / sqrt(hidden_size)."""
 
     __constants__ = ["mode", "input_size", "hidden_size", "num_layers", "bias", "batch_first", "dropout", "bidirectional", "proj_size"]
     mode: str
@@ -89,7 +88,8 @@ class RNNBase(Module):
             raise ValueError("dropout should be a number in range [0, 1] representing the probability of an element being zeroed")
         if dropout > 0 and self.num_layers == 1:  # type: ignore[operator]
             warnings.warn(
-                "dropout option adds dropout after all but last recurrent layer, so non-zero dropout expects num_layers greater than 1, but got "
+                "dropout option adds dropout after all but last recurrent layer, so non-zero dropout expects num_layers greater than 1, "
+                "but got "
                 f"dropout={dropout} and num_layers={self.num_layers}",
                 stacklevel=4,
             )
@@ -159,7 +159,9 @@ class RNNBase(Module):
         """Returns the sizes of the hidden state."""
         return self._expected_size(input, batch_sizes, self.proj_size or self.hidden_size)
 
-    def check_hidden_size(self, hx: Tensor, expected_hidden_size: tuple[int, int, int], msg: str = "Expected hidden size {}, got {}") -> None:
+    def check_hidden_size(
+        self, hx: Tensor, expected_hidden_size: tuple[int, int, int], msg: str = "Expected hidden size {}, got {}"
+    ) -> None:
         """Raises RuntimeError unless the hidden state has the expected sizes."""
         if hx.size() != expected_hidden_size:
             raise RuntimeError(msg.format(expected_hidden_size, list(hx.size())))
@@ -180,7 +182,9 @@ class RNNBase(Module):
         """Returns the state (layers, N, H) for one of a batch, or for a single sequence without N."""
         n = 3 if batched else 2
         if hx.dim() != n:
-            raise RuntimeError(f"For {'batched 3-D' if batched else 'unbatched 2-D'} input, hx should also be {n}-D but got {hx.dim()}-D tensor")
+            raise RuntimeError(
+                f"For {'batched 3-D' if batched else 'unbatched 2-D'} input, hx should also be {n}-D but got {hx.dim()}-D tensor"
+            )
         return hx if batched else hx.unsqueeze(1)
 
     def _unbatched_state(self, hx: Any) -> Any:
@@ -230,10 +234,12 @@ class RNNBase(Module):
 class RNN(RNNBase):
     """Applies an Elman RNN of `num_layers` layers to sequences: `h_t = tanh(W_ih x_t + b_ih + W_hh h_(t-1) + b_hh)`.
 
-    Shapes: input (L, N, input_size), (N, L, input_size) with `batch_first`, or (L, input_size), or a PackedSequence; initial state (D * num_layers,
-    N, hidden_size), zeros by default, with D = 2 if `bidirectional`, else 1; output (L, N, D * hidden_size) and the final state.
+    Shapes: input (L, N, input_size), (N, L, input_size) with `batch_first`, or (L, input_size), or a PackedSequence; initial state (D *
+    num_layers, N, hidden_size), zeros by default, with D = 2 if `bidirectional`, else 1; output (L, N, D * hidden_size) and the final
+    state.
 
-    `nonlinearity` is tanh or relu. `dropout` is the dropout probability after all layers except the last. Raises ValueError for invalid options.
+    `nonlinearity` is tanh or relu. `dropout` is the dropout probability after all layers except the last. Raises ValueError for invalid
+    options.
 
     >>> output, state = torch.nn.RNN(10, 20, 2)(torch.ones(5, 3, 10))
     >>> output.shape, state.shape
@@ -272,14 +278,15 @@ def _check_no_projection(kind: type, others: dict[str, Any]) -> None:
 class LSTM(RNNBase):
     """Applies a long short-term memory (LSTM) RNN of `num_layers` layers to sequences:
 
-    `i, f, g, o = W_ih x_t + b_ih + W_hh h_(t-1) + b_hh`, `c_t = sigmoid(f) * c_(t-1) + sigmoid(i) * tanh(g)`, `h_t = sigmoid(o) * tanh(c_t)`.
+    `i, f, g, o = W_ih x_t + b_ih + W_hh h_(t-1) + b_hh`, `c_t = sigmoid(f) * c_(t-1) + sigmoid(i) * tanh(g)`, `h_t = sigmoid(o) *
+    tanh(c_t)`.
 
     Shapes: input (L, N, input_size), (N, L, input_size) with `batch_first`, or (L, input_size), or a PackedSequence; initial states h (D *
-    num_layers, N, proj_size or hidden_size) and c (D * num_layers, N, hidden_size), zeros by default, with D = 2 if `bidirectional`, else 1; output
-    (L, N, D * (proj_size or hidden_size)) and the pair of the final states.
+    num_layers, N, proj_size or hidden_size) and c (D * num_layers, N, hidden_size), zeros by default, with D = 2 if `bidirectional`, else
+    1; output (L, N, D * (proj_size or hidden_size)) and the pair of the final states.
 
-    `dropout` is the dropout probability after all layers except the last. With `proj_size` h is multiplied by `weight_hr`. Raises ValueError for
-    invalid options.
+    `dropout` is the dropout probability after all layers except the last. With `proj_size` h is multiplied by `weight_hr`. Raises
+    ValueError for invalid options.
 
     >>> output, (h, c) = torch.nn.LSTM(10, 20, 2)(torch.ones(5, 3, 10))
     >>> output.shape, h.shape, c.shape
@@ -337,8 +344,8 @@ class LSTM(RNNBase):
 class GRU(RNNBase):
     """Applies a gated recurrent unit (GRU) RNN of `num_layers` layers to sequences:
 
-    `r = sigmoid(W_ir x_t + b_ir + W_hr h_(t-1) + b_hr)`, `z` likewise, `n = tanh(W_in x_t + b_in + r * (W_hn h_(t-1) + b_hn))`, `h_t = (1 - z) * n +
-    z * h_(t-1)`. The rows of the weights are in the order r, z, n.
+    `r = sigmoid(W_ir x_t + b_ir + W_hr h_(t-1) + b_hr)`, `z` likewise, `n = tanh(W_in x_t + b_in + r * (W_hn h_(t-1) + b_hn))`, `h_t = (1 -
+    z) * n + z * h_(t-1)`. The rows of the weights are in the order r, z, n.
 
     Shapes and options are those of RNN without `nonlinearity`.
     """
@@ -439,8 +446,8 @@ class RNNCell(RNNCellBase):
 class LSTMCell(RNNCellBase):
     """Computes one step of an LSTM, with the formula of `LSTM`.
 
-    Shapes: input (N, input_size) or (input_size); states h and c, a pair that defaults to zeros, and results (N, hidden_size) or (hidden_size).
-    """
+    Shapes: input (N, input_size) or (input_size); states h and c, a pair that defaults to zeros, and results (N, hidden_size) or
+    (hidden_size)."""
 
     def __init__(self, input_size: int, hidden_size: int, bias: bool = True, device: Any = None, dtype: Any = None) -> None:
         super().__init__(input_size, hidden_size, bias, 4, device, dtype)

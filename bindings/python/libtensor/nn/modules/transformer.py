@@ -54,9 +54,9 @@ def _get_activation_fn(activation: str) -> Callable[[Tensor], Tensor]:
 class Transformer(Module):
     """A transformer: an encoder and a decoder of attention layers (Vaswani et al., 2017).
 
-    Shapes: src (S, N, d_model), tgt (T, N, d_model), output (T, N, d_model), with N first if `batch_first`, or without N. The options are those of
-    the layers; `custom_encoder` and `custom_decoder` replace the encoder and the decoder. All parameters of two or more dimensions are initialized by
-    `init.xavier_uniform_`.
+    Shapes: src (S, N, d_model), tgt (T, N, d_model), output (T, N, d_model), with N first if `batch_first`, or without N. The options are
+    those of the layers; `custom_encoder` and `custom_decoder` replace the encoder and the decoder. All parameters of two or more dimensions
+    are initialized by `init.xavier_uniform_`.
 
     >>> model = torch.nn.Transformer(8, 2, 1, 1, 16)
     >>> model(torch.rand(5, 1, 8), torch.rand(3, 1, 8)).shape
@@ -143,9 +143,8 @@ class Transformer(Module):
 class TransformerEncoder(Module):
     """A stack of `num_layers` copies of `encoder_layer`, followed by `norm`.
 
-    All copies start with the same parameters. In evaluation mode, without gradients and with a `src_key_padding_mask` that only masks the ends of
-    sequences, the masked positions of the output are zero before `norm`, unless `enable_nested_tensor` is False.
-    """
+    All copies start with the same parameters. In evaluation mode, without gradients and with a `src_key_padding_mask` that only masks the
+    ends of sequences, the masked positions of the output are zero before `norm`, unless `enable_nested_tensor` is False."""
 
     __constants__ = ["norm"]
 
@@ -186,9 +185,11 @@ class TransformerEncoder(Module):
             return "encoder_layer.norm1.eps was not equal to encoder_layer.norm2.eps"
         return f"{name}.num_heads is odd" if attention.num_heads % 2 else ""
 
-    def forward(self, src: Tensor, mask: Tensor | None = None, src_key_padding_mask: Tensor | None = None, is_causal: bool | None = None) -> Tensor:
-        """Returns `src` after all layers. `mask` (S, S) or (N * nhead, S, S) and `src_key_padding_mask` (N, S) are those of the layers; `is_causal`
-        asserts that `mask` is the causal mask, which is detected if `is_causal` is None."""
+    def forward(
+        self, src: Tensor, mask: Tensor | None = None, src_key_padding_mask: Tensor | None = None, is_causal: bool | None = None
+    ) -> Tensor:
+        """Returns `src` after all layers. `mask` (S, S) or (N * nhead, S, S) and `src_key_padding_mask` (N, S) are those of the layers;
+        `is_causal` asserts that `mask` is the causal mask, which is detected if `is_causal` is None."""
         padding = F._canonical_mask(src_key_padding_mask, "src_key_padding_mask", F._none_or_dtype(mask), "mask", src.dtype)
         mask = F._canonical_mask(mask, "mask", None, "", src.dtype, False)
         padded = self._padded(src, mask, padding)
@@ -239,8 +240,8 @@ class TransformerDecoder(Module):
         tgt_is_causal: bool | None = None,
         memory_is_causal: bool = False,
     ) -> Tensor:
-        """Returns `tgt` after all layers, which attend to `memory`. The masks are those of the layers; `tgt_is_causal` asserts that `tgt_mask` is the
-        causal mask, which is detected if `tgt_is_causal` is None."""
+        """Returns `tgt` after all layers, which attend to `memory`. The masks are those of the layers; `tgt_is_causal` asserts that
+        `tgt_mask` is the causal mask, which is detected if `tgt_is_causal` is None."""
         length = _get_seq_len(tgt, self.layers[0].self_attn.batch_first)
         tgt_is_causal = _detect_is_causal_mask(tgt_mask, tgt_is_causal, length)
         output = tgt
@@ -273,9 +274,9 @@ class TransformerEncoderLayer(_Layer):
     """Self-attention, then a network of two linear layers, each added to its input and normalized:
     `x = norm1(x + attention(x)); y = norm2(x + linear2(activation(linear1(x))))` (Vaswani et al., 2017).
 
-    Shapes: input and output (S, N, d_model), with N first if `batch_first`, or without N. `nhead` is the number of heads, `dim_feedforward` the
-    size of the hidden layer, `dropout` the probability behind attention, activation and both blocks. `activation` is relu, gelu or a function.
-    With `norm_first` each block normalizes its input instead. With `bias=False` linear layers and norms have no bias.
+    Shapes: input and output (S, N, d_model), with N first if `batch_first`, or without N. `nhead` is the number of heads, `dim_feedforward`
+    the size of the hidden layer, `dropout` the probability behind attention, activation and both blocks. `activation` is relu, gelu or a
+    function. With `norm_first` each block normalizes its input instead. With `bias=False` linear layers and norms have no bias.
 
     >>> torch.nn.TransformerEncoderLayer(8, 2, 16)(torch.rand(5, 1, 8)).shape
     torch.Size([5, 1, 8])
@@ -312,9 +313,12 @@ class TransformerEncoderLayer(_Layer):
         self.activation_relu_or_gelu = 1 if chosen is F.relu else 2 if chosen is F.gelu else 0
         self.activation = chosen
 
-    def forward(self, src: Tensor, src_mask: Tensor | None = None, src_key_padding_mask: Tensor | None = None, is_causal: bool = False) -> Tensor:
-        """Returns the output of the layer. `src_mask` (S, S) or (N * nhead, S, S) and `src_key_padding_mask` (N, S) are bool masks, True for keys
-        that are ignored, or floating-point masks that are added to the scores; `is_causal` asserts that `src_mask` is the causal mask."""
+    def forward(
+        self, src: Tensor, src_mask: Tensor | None = None, src_key_padding_mask: Tensor | None = None, is_causal: bool = False
+    ) -> Tensor:
+        """Returns the output of the layer. `src_mask` (S, S) or (N * nhead, S, S) and `src_key_padding_mask` (N, S) are bool masks, True
+        for keys that are ignored, or floating-point masks that are added to the scores; `is_causal` asserts that `src_mask` is the causal
+        mask."""
         padding = F._canonical_mask(src_key_padding_mask, "src_key_padding_mask", F._none_or_dtype(src_mask), "src_mask", src.dtype)
         mask = F._canonical_mask(src_mask, "src_mask", None, "", src.dtype, False)
         if self.norm_first:
@@ -396,7 +400,9 @@ class TransformerDecoderLayer(_Layer):
         made, _ = self.self_attn(x, x, x, attn_mask=attn_mask, key_padding_mask=key_padding_mask, is_causal=is_causal, need_weights=False)
         return self.dropout1(made)  # type: ignore[no-any-return]
 
-    def _mha_block(self, x: Tensor, mem: Tensor, attn_mask: Tensor | None, key_padding_mask: Tensor | None, is_causal: bool = False) -> Tensor:
+    def _mha_block(
+        self, x: Tensor, mem: Tensor, attn_mask: Tensor | None, key_padding_mask: Tensor | None, is_causal: bool = False
+    ) -> Tensor:
         attend = self.multihead_attn
         made, _ = attend(x, mem, mem, attn_mask=attn_mask, key_padding_mask=key_padding_mask, is_causal=is_causal, need_weights=False)
         return self.dropout2(made)  # type: ignore[no-any-return]

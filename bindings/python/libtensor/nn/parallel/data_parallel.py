@@ -11,8 +11,8 @@ __all__ = ["DataParallel", "data_parallel"]
 
 
 class DataParallel(Module):
-    """Calls `module`, which is the attribute of that name, on the device where its parameters are. It does not divide batches among devices:
-    `device_ids`, `output_device` and `dim` are kept, and have no effect."""
+    """Calls `module`, which is the attribute of that name, on the device where its parameters are. It does not divide batches among
+    devices: `device_ids`, `output_device` and `dim` are kept, and have no effect."""
 
     def __init__(self, module: Module, device_ids: Sequence[Any] | None = None, output_device: Any = None, dim: int = 0) -> None:
         super().__init__()

@@ -19,7 +19,9 @@ def scatter(inputs: Any, target_gpus: Any, dim: int = 0) -> list[Any]:
     return [inputs]
 
 
-def scatter_kwargs(inputs: Any, kwargs: dict[str, Any] | None, target_gpus: Any, dim: int = 0) -> tuple[tuple[Any, ...], tuple[dict[str, Any], ...]]:
+def scatter_kwargs(
+    inputs: Any, kwargs: dict[str, Any] | None, target_gpus: Any, dim: int = 0
+) -> tuple[tuple[Any, ...], tuple[dict[str, Any], ...]]:
     """Returns the arguments and keyword arguments for each device."""
     return tuple(scatter(inputs, target_gpus, dim)), tuple(scatter(kwargs or {}, target_gpus, dim))
 

@@ -12,7 +12,16 @@ from .weight_norm import remove_weight_norm, weight_norm
 __all__ = [
     *("clip_grad", "clip_grad_norm", "clip_grad_norm_", "clip_grad_value_", "clip_grads_with_norm_", "convert_conv2d_weight_memory_format"),
     *("convert_conv3d_weight_memory_format", "convert_parameters", "fuse_conv_bn_eval", "fuse_conv_bn_weights", "fuse_linear_bn_eval"),
-    *("fuse_linear_bn_weights", "fusion", "get_total_norm", "init", "memory_format", "parameters_to_vector", "parametrizations", "parametrize"),
+    *(
+        "fuse_linear_bn_weights",
+        "fusion",
+        "get_total_norm",
+        "init",
+        "memory_format",
+        "parameters_to_vector",
+        "parametrizations",
+        "parametrize",
+    ),
     *("prune", "remove_spectral_norm", "remove_weight_norm", "rnn", "skip_init", "spectral_norm", "stateless", "vector_to_parameters"),
     "weight_norm",
 ]

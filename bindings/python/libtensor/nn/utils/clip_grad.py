@@ -46,7 +46,8 @@ def get_total_norm(tensors: _Tensors, norm_type: float = 2.0, error_if_nonfinite
     total = vector_norm(stack([norm.to(norms[0].device) for norm in norms]), float(norm_type))
     if error_if_nonfinite and not bool(total.isfinite()):
         raise RuntimeError(
-            f"The total norm of order {float(norm_type)} for gradients from `parameters` is non-finite, so it cannot be clipped. To disable this "
+            f"The total norm of order {float(norm_type)} for gradients from `parameters` is non-finite, so it cannot be clipped. To "
+            "disable this "
             "error and scale the gradients by the non-finite norm anyway, set `error_if_nonfinite=False`"
         )
     return total
@@ -54,7 +55,8 @@ def get_total_norm(tensors: _Tensors, norm_type: float = 2.0, error_if_nonfinite
 
 @no_grad()
 def clip_grads_with_norm_(parameters: _Tensors, max_norm: float, total_norm: Tensor, foreach: bool | None = None) -> None:
-    """Multiplies the gradients of `parameters` in place by `max_norm / (total_norm + 1e-6)`, unless that is above 1. `foreach` has no effect."""
+    """Multiplies the gradients of `parameters` in place by `max_norm / (total_norm + 1e-6)`, unless that is above 1. `foreach` has no
+    effect."""
     factor = (float(max_norm) / (total_norm + 1e-6)).clamp(max=1.0)
     for device, grads in _by_device(_gradients(parameters)).items():
         foreach_mul_(grads, factor.to(device))
@@ -84,7 +86,9 @@ def clip_grad_norm(
     parameters: _Tensors, max_norm: float, norm_type: float = 2.0, error_if_nonfinite: bool = False, foreach: bool | None = None
 ) -> Tensor:
     """Deprecated name of `clip_grad_norm_`."""
-    warnings.warn("`torch.nn.utils.clip_grad_norm` is now deprecated in favor of `torch.nn.utils.clip_grad_norm_`.", FutureWarning, stacklevel=2)
+    warnings.warn(
+        "`torch.nn.utils.clip_grad_norm` is now deprecated in favor of `torch.nn.utils.clip_grad_norm_`.", FutureWarning, stacklevel=2
+    )
     return clip_grad_norm_(parameters, max_norm, norm_type, error_if_nonfinite, foreach)
 
 

@@ -114,9 +114,9 @@ class _Orthogonal(Module):
 def orthogonal(module: _M, name: str = "weight", orthogonal_map: str | None = None, *, use_trivialization: bool = True) -> _M:
     """Keeps the parameter `name` orthogonal: its columns, or rows if it is wide, orthonormal. Returns the module.
 
-    `orthogonal_map` is matrix_exp, the exponential of a skew-symmetric matrix, the default for square and complex weights; cayley,
-    `(I - A/2)^-1 (I + A/2)`; or householder, a product of reflections, the default for others. With `use_trivialization` the result is multiplied by
-    a matrix that follows assignments, the buffer `base`. Raises ValueError for other maps and for tensors of less than two dimensions.
+    `orthogonal_map` is matrix_exp, the exponential of a skew-symmetric matrix, the default for square and complex weights; cayley, `(I -
+    A/2)^-1 (I + A/2)`; or householder, a product of reflections, the default for others. With `use_trivialization` the result is multiplied
+    by a matrix that follows assignments, the buffer `base`. Raises ValueError for other maps and for tensors of less than two dimensions.
     """
     weight = getattr(module, name, None)
     if not isinstance(weight, Tensor):
@@ -221,9 +221,8 @@ def spectral_norm(module: _M, name: str = "weight", n_power_iterations: int = 1,
     """Divides the parameter `name` by its largest singular value, which a power method estimates at each use during training
     (Miyato et al., 2018). Returns the module.
 
-    Rows of the matrix are dimension `dim`, by default 0, and 1 for transposed convolutions; vectors are divided by their norm. Raises ValueError
-    unless `n_power_iterations` is positive.
-    """
+    Rows of the matrix are dimension `dim`, by default 0, and 1 for transposed convolutions; vectors are divided by their norm. Raises
+    ValueError unless `n_power_iterations` is positive."""
     weight = getattr(module, name, None)
     if not isinstance(weight, Tensor):
         raise ValueError(f"Module '{module}' has no parameter or buffer with name '{name}'")

@@ -69,7 +69,8 @@ def _check_inverse(back: Any, wanted: Tensor, name: str) -> None:
     for attribute in ("dtype", "shape"):
         if getattr(back, attribute) != getattr(wanted, attribute):
             raise ValueError(
-                f"The tensor returned by parametrization.right_inverse must have the same {attribute} as {name}, unless the `unsafe` flag is "
+                f"The tensor returned by parametrization.right_inverse must have the same {attribute} as {name}, unless the `unsafe` flag "
+                "is "
                 f"enabled.\n{name}.{attribute}: {getattr(wanted, attribute)}\nreturned {attribute}: {getattr(back, attribute)}"
             )
 
@@ -106,7 +107,8 @@ class ParametrizationList(ModuleList):
             for i, each in enumerate(new):
                 if not isinstance(each, Tensor):
                     raise ValueError(
-                        f"'right_inverse' must return a Tensor or a Sequence of tensors (list, tuple...). Got element {i} of the sequence with type "
+                        f"'right_inverse' must return a Tensor or a Sequence of tensors (list, tuple...). Got element {i} of the sequence "
+                        "with type "
                         f"{type(each).__name__}."
                     )
                 made = Parameter(each, original.requires_grad) if isinstance(original, Parameter) else each
@@ -141,7 +143,8 @@ class ParametrizationList(ModuleList):
 
     @no_grad()
     def right_inverse(self, value: Tensor) -> None:
-        """Assigns the originals for which the parametrizations return `value`. Raises RuntimeError if a parametrization has no right inverse."""
+        """Assigns the originals for which the parametrizations return `value`. Raises RuntimeError if a parametrization has no right
+        inverse."""
         new = self._inverted(value, strict=True)
         if self.is_tensor:
             if not isinstance(new, Tensor):
@@ -150,10 +153,14 @@ class ParametrizationList(ModuleList):
         elif not isinstance(new, Sequence):
             raise ValueError(f"'right_inverse' must return a sequence of tensors. Got {type(new).__name__}.")
         if len(new) != self.ntensors:
-            raise ValueError(f"'right_inverse' must return a sequence of tensors of length {self.ntensors}. Got a sequence of length {len(new)}.")
+            raise ValueError(
+                f"'right_inverse' must return a sequence of tensors of length {self.ntensors}. Got a sequence of length {len(new)}."
+            )
         for original, made in zip(self._originals(), new, strict=True):
             if made.dtype != original.dtype:
-                raise ValueError(f"The tensor returned by `right_inverse` has dtype {made.dtype} while `original` has dtype {original.dtype}")
+                raise ValueError(
+                    f"The tensor returned by `right_inverse` has dtype {made.dtype} while `original` has dtype {original.dtype}"
+                )
             _maybe_set(original, made)
 
     def forward(self) -> Tensor:
@@ -251,8 +258,8 @@ def is_parametrized(module: Module, tensor_name: str | None = None) -> bool:
 
 
 def remove_parametrizations(module: _M, tensor_name: str, leave_parametrized: bool = True) -> _M:
-    """Makes the tensor `tensor_name` a parameter or buffer again, with its computed value, or with `leave_parametrized=False` that of the original.
-    Returns the module. Raises ValueError if it is not parametrized, and for several originals without `leave_parametrized`."""
+    """Makes the tensor `tensor_name` a parameter or buffer again, with its computed value, or with `leave_parametrized=False` that of the
+    original. Returns the module. Raises ValueError if it is not parametrized, and for several originals without `leave_parametrized`."""
     if not is_parametrized(module, tensor_name):
         raise ValueError(f"Module {module} does not have a parametrization on {tensor_name}")
     found = module.parametrizations[tensor_name]
@@ -265,7 +272,9 @@ def remove_parametrizations(module: _M, tensor_name: str, leave_parametrized: bo
         made = getattr(module, tensor_name)
         original = Parameter(made) if made.requires_grad else made
     else:
-        raise ValueError("Cannot leave unparametrized (`leave_parametrized=False`) a tensor that is parametrized in terms of a sequence of tensors.")
+        raise ValueError(
+            "Cannot leave unparametrized (`leave_parametrized=False`) a tensor that is parametrized in terms of a sequence of tensors."
+        )
     delattr(module.__class__, tensor_name)
     del module.parametrizations[tensor_name]
     _register_parameter_or_buffer(module, tensor_name, original)

@@ -33,7 +33,9 @@ def _validate_pruning_amount(amount: Any, tensor_size: int) -> None:
 
 def _validate_structured_pruning(t: Tensor) -> None:
     if t.dim() <= 1:
-        raise ValueError(f"Structured pruning can only be applied to multidimensional tensors. Found tensor of shape {t.shape} with {t.dim()} dims")
+        raise ValueError(
+            f"Structured pruning can only be applied to multidimensional tensors. Found tensor of shape {t.shape} with {t.dim()} dims"
+        )
 
 
 def _compute_nparams_toprune(amount: Any, tensor_size: int) -> int:
@@ -53,7 +55,8 @@ def _compute_norm(t: Tensor, n: Any, dim: int) -> Tensor:
 
 
 class BasePruningMethod(ABC):
-    """Base class of pruning methods. A subclass defines `PRUNING_TYPE`, unstructured, structured or global, and `compute_mask(t, default_mask)`."""
+    """Base class of pruning methods. A subclass defines `PRUNING_TYPE`, unstructured, structured or global, and `compute_mask(t,
+    default_mask)`."""
 
     _tensor_name: str
     PRUNING_TYPE: str
@@ -75,7 +78,11 @@ class BasePruningMethod(ABC):
     @classmethod
     def apply(cls, module: Module, name: str, *args: Any, importance_scores: Tensor | None = None, **kwargs: Any) -> Any:
         """Prunes the parameter `name` by this method, after previous ones, and returns the method."""
-        found = [(key, hook) for key, hook in module._forward_pre_hooks.items() if isinstance(hook, BasePruningMethod) and hook._tensor_name == name]
+        found = [
+            (key, hook)
+            for key, hook in module._forward_pre_hooks.items()
+            if isinstance(hook, BasePruningMethod) and hook._tensor_name == name
+        ]
         method: Any = cls(*args, **kwargs)
         method._tensor_name = name
         for key, old in found:
@@ -281,8 +288,8 @@ def random_unstructured(module: _M, name: str, amount: float) -> _M:
 
 
 def l1_unstructured(module: _M, name: str, amount: float, importance_scores: Tensor | None = None) -> _M:
-    """Prunes the `amount` elements of the parameter `name` whose absolute values, or those of `importance_scores`, are smallest, and returns the
-    module."""
+    """Prunes the `amount` elements of the parameter `name` whose absolute values, or those of `importance_scores`, are smallest, and
+    returns the module."""
     L1Unstructured.apply(module, name, amount=amount, importance_scores=importance_scores)
     return module
 
@@ -317,7 +324,8 @@ def global_unstructured(
     method: Any = pruning_method(**kwargs)
     if method.PRUNING_TYPE != "unstructured":
         raise TypeError(
-            f'Only "unstructured" PRUNING_TYPE supported for the `pruning_method`. Found method {pruning_method} of type {method.PRUNING_TYPE}'
+            f'Only "unstructured" PRUNING_TYPE supported for the `pruning_method`. Found method {pruning_method} of type '
+            f"{method.PRUNING_TYPE}"
         )
     flat_scores, flat_mask = (cat([t.reshape(-1) for t in tensors]) for tensors in (scores, masks))
     # Elements that are pruned already are left out.
@@ -339,8 +347,8 @@ def custom_from_mask(module: _M, name: str, mask: Tensor) -> _M:
 
 
 def remove(module: _M, name: str) -> _M:
-    """Makes the pruned values of the parameter `name` the parameter itself, without a mask, and returns the module. Raises ValueError if it is not
-    pruned."""
+    """Makes the pruned values of the parameter `name` the parameter itself, without a mask, and returns the module. Raises ValueError if it
+    is not pruned."""
     for key, hook in module._forward_pre_hooks.items():
         if isinstance(hook, BasePruningMethod) and hook._tensor_name == name:
             hook.remove(module)

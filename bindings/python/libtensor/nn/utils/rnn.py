@@ -32,8 +32,9 @@ class _Parts(NamedTuple):
 class PackedSequence(_Parts):
     """Sequences of different lengths, packed without padding.
 
-    `data` has the elements of all sequences, step by step, and `batch_sizes` the number of sequences that have each step. `sorted_indices` is the
-    permutation that sorted the sequences by length, `unsorted_indices` its inverse; both are None for sequences that were given in order.
+    `data` has the elements of all sequences, step by step, and `batch_sizes` the number of sequences that have each step. `sorted_indices`
+    is the permutation that sorted the sequences by length, `unsorted_indices` its inverse; both are None for sequences that were given in
+    order.
 
     >>> torch.nn.utils.rnn.pack_sequence([torch.tensor([1, 2]), torch.tensor([3])]).data
     tensor([1, 3, 2])
@@ -169,8 +170,8 @@ def pad_packed_sequence(sequence, batch_first=False, padding_value=0.0, total_le
 
 
 def pad_sequence(sequences, batch_first=False, padding_value=0.0, padding_side="right"):
-    """Returns sequences (L, *) of different lengths as one tensor (L, N, *), or (N, L, *) with `batch_first`, padded with `padding_value` on the
-    `padding_side`, right or left.
+    """Returns sequences (L, *) of different lengths as one tensor (L, N, *), or (N, L, *) with `batch_first`, padded with `padding_value`
+    on the `padding_side`, right or left.
 
     >>> torch.nn.utils.rnn.pad_sequence([torch.tensor([1, 2]), torch.tensor([3])], batch_first=True)
     tensor([[1, 2],
@@ -213,7 +214,8 @@ def unpad_sequence(padded_sequences, lengths, batch_first=False):
     if not batch_first:
         padded_sequences = padded_sequences.transpose(0, 1)
     return [
-        sequence[: max(int(length), 0)].clone(memory_format=contiguous_format) for sequence, length in zip(padded_sequences, lengths, strict=False)
+        sequence[: max(int(length), 0)].clone(memory_format=contiguous_format)
+        for sequence, length in zip(padded_sequences, lengths, strict=False)
     ]
 
 

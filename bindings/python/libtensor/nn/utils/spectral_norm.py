@@ -74,7 +74,8 @@ class SpectralNorm:
             raise ValueError(f"`SpectralNorm` cannot be applied as parameter `{name}` is None")
         if isinstance(weight, UninitializedParameter):
             raise ValueError(
-                "The module passed to `SpectralNorm` can't have uninitialized parameters. Make sure to run the dummy forward before applying "
+                "The module passed to `SpectralNorm` can't have uninitialized parameters. Make sure to run the dummy forward before "
+                "applying "
                 "spectral normalization"
             )
         with no_grad():
@@ -134,7 +135,8 @@ class SpectralNormStateDictHook:
 
 
 def spectral_norm(module: _M, name: str = "weight", n_power_iterations: int = 1, eps: float = 1e-12, dim: int | None = None) -> _M:
-    """Divides the parameter `name` by its largest singular value, which a power method estimates at each call during training (Miyato et al., 2018).
+    """Divides the parameter `name` by its largest singular value, which a power method estimates at each call during training (Miyato et
+    al., 2018).
 
     Rows of the matrix are dimension `dim`, by default 0, and 1 for transposed convolutions. Returns the module.
     """
@@ -155,7 +157,10 @@ def remove_spectral_norm(module: _M, name: str = "weight") -> _M:
             break
     if not found:
         raise ValueError(f"spectral_norm of '{name}' not found in {module}")
-    for hooks, kind in ((module._state_dict_hooks, SpectralNormStateDictHook), (module._load_state_dict_pre_hooks, SpectralNormLoadStateDictPreHook)):
+    for hooks, kind in (
+        (module._state_dict_hooks, SpectralNormStateDictHook),
+        (module._load_state_dict_pre_hooks, SpectralNormLoadStateDictPreHook),
+    ):
         for key, hook in hooks.items():
             inner = getattr(hook, "hook", hook)
             if isinstance(inner, kind) and inner.fn.name == name:

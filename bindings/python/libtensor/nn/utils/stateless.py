@@ -44,7 +44,9 @@ def _with_ties(module: Module, given: dict[str, Tensor]) -> dict[str, Tensor]:
     for tied in names.values():
         values = {name: given[name] for name in tied if name in given}
         if len({id(value) for value in values.values()}) > 1:
-            raise ValueError(f"functional_call got multiple values for keys {sorted(values)}, which are tied. Consider using tie_weights=False")
+            raise ValueError(
+                f"functional_call got multiple values for keys {sorted(values)}, which are tied. Consider using tie_weights=False"
+            )
         for value in values.values():
             made.update(dict.fromkeys(tied, value))
     return made
@@ -60,7 +62,9 @@ def _reparametrize_module(
         own = {name for members in (module.named_parameters, module.named_buffers) for name, _ in members(remove_duplicate=False)}
         missing, unexpected = sorted(own - made.keys()), sorted(made.keys() - own)
         if missing or unexpected:
-            texts = [f"{kind} key(s): {', '.join(map(repr, keys))}." for kind, keys in (("Unexpected", unexpected), ("Missing", missing)) if keys]
+            texts = [
+                f"{kind} key(s): {', '.join(map(repr, keys))}." for kind, keys in (("Unexpected", unexpected), ("Missing", missing)) if keys
+            ]
             raise RuntimeError(f"Error(s) in reparametrizing for {module._get_name()}:\n\t" + "\n\t".join(texts))
     places = [(*_owners(module, name), name, value) for name, value in made.items()]
     for _, _, name, value in places:
@@ -73,7 +77,9 @@ def _reparametrize_module(
         yield
     finally:
         # A buffer that the call assigned is the caller's. A shared module has several names, so all are read before one is restored.
-        parameters_and_buffers |= {name: members[key] for members, key, name, _ in places if name in parameters_and_buffers and key in members}
+        parameters_and_buffers |= {
+            name: members[key] for members, key, name, _ in places if name in parameters_and_buffers and key in members
+        }
         for (members, key, _, _), tensor in zip(places, before, strict=True):
             if tensor is _ABSENT:
                 members.pop(key, None)

@@ -33,7 +33,8 @@ class WeightNorm:
         made, weight = WeightNorm(name, dim), getattr(module, name)
         if isinstance(weight, UninitializedParameter):
             raise ValueError(
-                "The module passed to `WeightNorm` can't have uninitialized parameters. Make sure to run the dummy forward before applying weight "
+                "The module passed to `WeightNorm` can't have uninitialized parameters. Make sure to run the dummy forward before applying "
+                "weight "
                 "normalization"
             )
         del module._parameters[name]

@@ -7,4 +7,6 @@ import warnings
 
 def worker_init_fn(worker_id: int) -> None:
     """Does nothing, after a warning: data pipes are sharded among workers without it."""
-    warnings.warn("Usage of backward_compatibility.worker_init_fn is deprecated: data pipes are sharded among workers automatically", stacklevel=2)
+    warnings.warn(
+        "Usage of backward_compatibility.worker_init_fn is deprecated: data pipes are sharded among workers automatically", stacklevel=2
+    )

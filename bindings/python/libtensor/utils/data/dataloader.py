@@ -152,7 +152,8 @@ class DataLoader(Generic[_T_co]):
         if context is not None:
             if self.num_workers <= 0:
                 raise ValueError(
-                    f"multiprocessing_context can only be used with multi-process loading (num_workers > 0), but got num_workers={self.num_workers}"
+                    "multiprocessing_context can only be used with multi-process loading (num_workers > 0), but got "
+                    f"num_workers={self.num_workers}"
                 )
             if isinstance(context, str):
                 methods = multiprocessing.get_all_start_methods()
@@ -215,8 +216,10 @@ class DataLoader(Generic[_T_co]):
         if not self.num_workers or processors is None or self.num_workers <= processors:
             return
         warnings.warn(
-            f"This DataLoader will create {self.num_workers} worker processes in total. Our suggested max number of worker in current system is "
-            f"{processors}, which is smaller than what this DataLoader is going to create. Please be aware that excessive worker creation might "
+            f"This DataLoader will create {self.num_workers} worker processes in total. Our suggested max number of worker in current "
+            "system is "
+            f"{processors}, which is smaller than what this DataLoader is going to create. Please be aware that excessive worker creation "
+            "might "
             "get DataLoader running slow or even freeze, lower the worker number to avoid potential slowness/freeze if necessary.",
             stacklevel=3,
         )
@@ -229,7 +232,8 @@ def _check_workers(num_workers: int, timeout: float, prefetch_factor: int | None
         raise ValueError("timeout option should be non-negative")
     if num_workers == 0 and prefetch_factor is not None:
         raise ValueError(
-            "prefetch_factor option could only be specified in multiprocessing.let num_workers > 0 to enable multiprocessing, otherwise set "
+            "prefetch_factor option could only be specified in multiprocessing.let num_workers > 0 to enable multiprocessing, otherwise "
+            "set "
             "prefetch_factor to None."
         )
     if prefetch_factor is not None and prefetch_factor < 0:
@@ -288,12 +292,14 @@ class _BaseDataLoaderIter:
         length = self._IterableDataset_len_called
         if self._dataset_kind == _DatasetKind.Iterable and length is not None and self._num_yielded > length:
             message = (
-                f"Length of IterableDataset {self._dataset} was reported to be {length}(when accessing len(dataloader)), but {self._num_yielded} "
+                f"Length of IterableDataset {self._dataset} was reported to be {length}(when accessing len(dataloader)), but "
+                f"{self._num_yielded} "
                 "samples have been fetched. "
             )
             if self._num_workers:
                 message += (
-                    "For multiprocessing data-loading, this could be caused by not properly configuring the IterableDataset replica at each "
+                    "For multiprocessing data-loading, this could be caused by not properly configuring the IterableDataset replica at "
+                    "each "
                     "worker: get_worker_info() tells the workers apart."
                 )
             warnings.warn(message, stacklevel=2)
@@ -354,7 +360,15 @@ class _MultiProcessingDataLoaderIter(_BaseDataLoaderIter):
         self._in_order, self._prefetch_factor = loader.in_order, max(loader.prefetch_factor or 0, 1)
         context = loader.multiprocessing_context or multiprocessing.get_context()
         iterable = self._dataset_kind == _DatasetKind.Iterable
-        work = iterable, self._dataset, self._auto_collation, self._collate_fn, self._drop_last, loader.worker_init_fn, self._persistent_workers
+        work = (
+            iterable,
+            self._dataset,
+            self._auto_collation,
+            self._collate_fn,
+            self._drop_last,
+            loader.worker_init_fn,
+            self._persistent_workers,
+        )
         self._connected = _utils.processes.Workers(context, self._num_workers, self._base_seed, work)
         self._reset(loader, first_iter=True)
 

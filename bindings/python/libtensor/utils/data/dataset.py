@@ -22,8 +22,8 @@ _T_co = TypeVar("_T_co", covariant=True)
 class Dataset(Generic[_T_co]):
     """Samples by index. A subclass defines `__getitem__`, and `__len__` for samplers and `len(loader)`.
 
-    A subclass may define `__getitems__`, which takes a list of indices and returns a list of samples: DataLoader then calls it once a batch.
-    The sum of two datasets is a ConcatDataset.
+    A subclass may define `__getitems__`, which takes a list of indices and returns a list of samples: DataLoader then calls it once a
+    batch. The sum of two datasets is a ConcatDataset.
 
     >>> class Squares(torch.utils.data.Dataset):
     ...     def __len__(self):
@@ -94,7 +94,9 @@ class StackDataset(Dataset[Any]):
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         if args and kwargs:
-            raise ValueError("Supported either ``tuple``- (via ``args``) or``dict``- (via ``kwargs``) like input/output, but both types are given.")
+            raise ValueError(
+                "Supported either ``tuple``- (via ``args``) or``dict``- (via ``kwargs``) like input/output, but both types are given."
+            )
         if not args and not kwargs:
             raise ValueError("At least one dataset should be passed")
         self.datasets = args or kwargs

@@ -14,8 +14,8 @@ __all__ = ["DistributedSampler"]
 
 
 class DistributedSampler(Sampler[int]):
-    """The indices of process `rank` of `num_replicas`, every `num_replicas`-th of all. All processes get equally many: indices are repeated,
-    or, with `drop_last`, left out.
+    """The indices of process `rank` of `num_replicas`, every `num_replicas`-th of all. All processes get equally many: indices are
+    repeated, or, with `drop_last`, left out.
 
     With `shuffle`, the order is drawn from `seed` plus the epoch, which `set_epoch` sets before each iteration. Raises ValueError without
     `num_replicas` and `rank`, as there is no process group, and for a rank that is out of range.

@@ -115,7 +115,9 @@ class SummaryWriter:
             raise AssertionError(f"scalar should be 0D, but {tag} has {value.size} elements")
         self._add(Summary.Value(tag=tag, simple_value=float(value.reshape(()))), global_step, walltime)
 
-    def add_scalars(self, main_tag: str, tag_scalar_dict: dict[str, Any], global_step: int | None = None, walltime: float | None = None) -> None:
+    def add_scalars(
+        self, main_tag: str, tag_scalar_dict: dict[str, Any], global_step: int | None = None, walltime: float | None = None
+    ) -> None:
         """Writes several scalars for one chart, each to a separate folder."""
         for tag, value in tag_scalar_dict.items():
             folder = os.path.join(self.log_dir, main_tag.replace("/", "_") + "_" + tag)
@@ -133,7 +135,8 @@ class SummaryWriter:
         walltime: float | None = None,
         max_bins: int | None = None,
     ) -> None:
-        """Writes the distribution of values. `bins` is an argument of NumPy's histogram, or "tensorflow" for limits that grow by a tenth."""
+        """Writes the distribution of values. `bins` is an argument of NumPy's histogram, or "tensorflow" for limits that grow by a
+        tenth."""
         array = _array(values).astype(np.float64).reshape(-1)
         if array.size == 0:
             raise ValueError("The input has no element.")
@@ -152,13 +155,17 @@ class SummaryWriter:
             walltime,
         )  # fmt: skip
 
-    def add_image(self, tag: str, img_tensor: Any, global_step: int | None = None, walltime: float | None = None, dataformats: str = "CHW") -> None:
+    def add_image(
+        self, tag: str, img_tensor: Any, global_step: int | None = None, walltime: float | None = None, dataformats: str = "CHW"
+    ) -> None:
         """Writes an image: floats from 0 to 1, or uint8, in the order "CHW", "HWC" or "HW". Requires the package Pillow."""
         from PIL import Image  # type: ignore[import-not-found, import-untyped, unused-ignore]
 
         array = _array(img_tensor)
         if array.ndim != len(dataformats):
-            raise AssertionError(f"size of input tensor and input format are different. tensor shape: {array.shape}, input_format: {dataformats}")
+            raise AssertionError(
+                f"size of input tensor and input format are different. tensor shape: {array.shape}, input_format: {dataformats}"
+            )
         array = array[..., None] if dataformats.upper() == "HW" else array.transpose(FORMATS[dataformats.upper()])
         if array.dtype != np.uint8:
             array = (array.astype(np.float64) * 255).clip(0, 255).astype(np.uint8)

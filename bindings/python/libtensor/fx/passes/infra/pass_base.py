@@ -15,8 +15,8 @@ class PassResult(NamedTuple):
 
 
 class PassBase:
-    """A pass over a GraphModule: `call(graph_module)` changes it and returns a PassResult or None; `requires` and `ensures` check the module before
-    and after. The call of a pass runs all three."""
+    """A pass over a GraphModule: `call(graph_module)` changes it and returns a PassResult or None; `requires` and `ensures` check the
+    module before and after. The call of a pass runs all three."""
 
     def __call__(self, graph_module: GraphModule) -> PassResult | None:
         self.requires(graph_module)

@@ -39,8 +39,8 @@ def this_before_that_pass_constraint(this: Callable[..., Any], that: Callable[..
 
 
 class PassManager:
-    """Runs passes in their order, up to `steps` times, until none of them changes the module. `constraints` are functions of two passes: whether the
-    first may run before the second."""
+    """Runs passes in their order, up to `steps` times, until none of them changes the module. `constraints` are functions of two passes:
+    whether the first may run before the second."""
 
     def __init__(
         self,

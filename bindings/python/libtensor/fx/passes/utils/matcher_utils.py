@@ -24,13 +24,15 @@ class InternalMatch:
     name_node_map: dict[str, Node] = field(default_factory=dict)
 
     def __copy__(self) -> "InternalMatch":
-        return InternalMatch(self.anchors, dict(self.nodes_map), list(self.placeholder_nodes), list(self.returning_nodes), dict(self.name_node_map))
+        return InternalMatch(
+            self.anchors, dict(self.nodes_map), list(self.placeholder_nodes), list(self.returning_nodes), dict(self.name_node_map)
+        )
 
 
 class SubgraphMatcher:
-    """Finds matches of the graph `pattern`. Its inputs match every value. With `match_output` and `match_placeholder` outputs and inputs match
-    those of the graph alone; with `ignore_literals` constants match every constant; without `remove_overlapping_matches` matches may have nodes
-    in common."""
+    """Finds matches of the graph `pattern`. Its inputs match every value. With `match_output` and `match_placeholder` outputs and inputs
+    match those of the graph alone; with `ignore_literals` constants match every constant; without `remove_overlapping_matches` matches may
+    have nodes in common."""
 
     def __init__(
         self,
@@ -83,7 +85,11 @@ class SubgraphMatcher:
             return bool(pattern.target.rpartition(".")[2] == node.target.rpartition(".")[2])
         if pattern.target == node.target:
             return True
-        return pattern.op == "call_function" and torch_name(pattern.target) is not None and torch_name(pattern.target) == torch_name(node.target)
+        return (
+            pattern.op == "call_function"
+            and torch_name(pattern.target) is not None
+            and torch_name(pattern.target) == torch_name(node.target)
+        )
 
     def _match_nodes(self, pattern: Node, node: Any, match: InternalMatch) -> bool:
         """Returns whether a node computes what one of the pattern computes, and adds what its arguments match."""

@@ -90,7 +90,9 @@ class Compare:
         if self._trim:
             value = trim_sigfig(value, measurement.significant_figures)
         mark = (
-            "  (! XX%)".replace("XX", str(round(100 * measurement.iqr / measurement.median))) if self._warnings and measurement.has_warnings else ""
+            "  (! XX%)".replace("XX", str(round(100 * measurement.iqr / measurement.median)))
+            if self._warnings and measurement.has_warnings
+            else ""
         )
         return f"{value:.1f}{mark}"
 
@@ -99,7 +101,9 @@ class Compare:
         for text, column, width in zip(line, columns, widths, strict=True):
             padded = f"{text:>{width}}"
             mine = cells.get((*row, column))
-            others = [cells.get((*row, c)) for c in columns] if self._colorize is Colorize.ROWWISE else [cells.get((*r, column)) for r in rows]
+            others = (
+                [cells.get((*row, c)) for c in columns] if self._colorize is Colorize.ROWWISE else [cells.get((*r, column)) for r in rows]
+            )
             if mine is not None and self._colorize is not Colorize.NONE and mine.median <= min(m.median for m in others if m is not None):
                 padded = BEST + padded + NORMAL
             made.append(padded)

@@ -41,7 +41,8 @@ def _dump(value: Any) -> bytes:
         except (pickle.PicklingError, AttributeError, TypeError) as error:
             if cloudpickle is None:
                 raise RuntimeError(
-                    f"DataLoader: the dataset or a function cannot be pickled for a worker process ({error}); define it at the top level of a "
+                    f"DataLoader: the dataset or a function cannot be pickled for a worker process ({error}); define it at the top level "
+                    "of a "
                     "module, install the package cloudpickle, or use multiprocessing_context='fork'"
                 ) from error
     file = io.BytesIO()

@@ -129,6 +129,7 @@ def _reason(process: Any) -> str:
     if process.exitcode < 0:
         return f"DataLoader worker (pid {process.pid}) is killed by signal: {signal.strsignal(-process.exitcode)}. "
     return (
-        f"DataLoader worker (pid {process.pid}) exited unexpectedly with exit code {process.exitcode}. Details are lost due to multiprocessing. "
+        f"DataLoader worker (pid {process.pid}) exited unexpectedly with exit code {process.exitcode}. Details are lost due to "
+        "multiprocessing. "
         "Rerunning with num_workers=0 may give better error trace."
     )

@@ -192,7 +192,8 @@ def dump_exception(number: int, caught: ExceptionWrapper) -> tuple[bytes, list[i
 
 
 def _worker_loop(end: Any, inherited: Any, worker_id: int, num_workers: int, base_seed: int, work: Any) -> None:
-    """Runs a worker process until the loader closes its end of the connection. `inherited` are the ends of the loader in a forked process."""
+    """Runs a worker process until the loader closes its end of the connection. `inherited` are the ends of the loader in a forked
+    process."""
     for other in inherited:
         other.close()
     channel = Channel(end, waits=True)

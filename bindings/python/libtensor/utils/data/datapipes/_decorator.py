@@ -53,7 +53,8 @@ class non_deterministic:
             return self
         if _deterministic and self.applies(*args, **kwargs):
             raise TypeError(
-                f"{self.cls.__name__} is non-deterministic, but you set 'guaranteed_datapipes_determinism'. You can turn off determinism for this "
+                f"{self.cls.__name__} is non-deterministic, but you set 'guaranteed_datapipes_determinism'. You can turn off determinism "
+                "for this "
                 "DataPipe if that is acceptable for your application"
             )
         return self.cls(*args, **kwargs)

@@ -34,7 +34,8 @@ def apply_shuffle_settings(datapipe: Any, shuffle: bool | None = None) -> Any:
     shufflers = [pipe for pipe in _pipes(datapipe, set()) if "set_shuffle" in dir(type(pipe)) and "set_seed" in dir(type(pipe))]
     if shuffle and not shufflers and isinstance(datapipe, IterDataPipe):
         warnings.warn(
-            "`shuffle=True` was set, but the datapipe does not contain a `Shuffler`. Adding one at the end. Be aware that the default buffer "
+            "`shuffle=True` was set, but the datapipe does not contain a `Shuffler`. Adding one at the end. Be aware that the default "
+            "buffer "
             "size might not be sufficient for your task.",
             stacklevel=3,
         )

@@ -13,7 +13,9 @@ def require_float32(layer: str, *tensors: Tensor | None) -> None:
     """Raises RuntimeError, as PyTorch does, for biases of layers that are not float32."""
     for tensor in tensors:
         if tensor is not None and tensor.dtype is not float32:
-            raise RuntimeError(f"{layer}.from_float: the parameters must be float32, but are {tensor.dtype}; call float() of the model first")
+            raise RuntimeError(
+                f"{layer}.from_float: the parameters must be float32, but are {tensor.dtype}; call float() of the model first"
+            )
 
 
 class LinearPackedParams(Module):

@@ -88,7 +88,8 @@ class Linear(nn.Module):
 
     def extra_repr(self) -> str:
         return (
-            f"in_features={self.in_features}, out_features={self.out_features}, dtype={self._packed_params.dtype}, qscheme={self.weight().qscheme()}"
+            f"in_features={self.in_features}, out_features={self.out_features}, dtype={self._packed_params.dtype}, "
+            f"qscheme={self.weight().qscheme()}"
         )
 
     def __repr__(self) -> str:
