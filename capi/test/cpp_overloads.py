@@ -95,7 +95,10 @@ def main():
     with open(sys.argv[1]) as file:
         found = overloads(file.read())
     print('#include "tensor.hpp"\nusing namespace tensor;')
-    print("void all(const Tensor &t, const std::string &s, const std::vector<Tensor> &list, const Generator &generator, const Storage &storage) {")
+    print(
+        "void all(const Tensor &t, const std::string &s, const std::vector<Tensor> &list, const Generator &generator, const Storage "
+        "&storage) {"
+    )
     for call in dict.fromkeys(call for name, forms in sorted(found.items()) for call in calls(name, forms)):
         print(f"  {call};")
     print("}")

@@ -1,4 +1,5 @@
-"""Calls every operator, in all its forms, from Python and from C, and from Python by name (tensor_call), and compares the results bit for bit.
+"""Calls every operator, in all its forms, from Python and from C, and from Python by name (tensor_call), and compares the results bit for
+bit.
 
 usage: operators.py FOLDER. Writes operators.json (the calls and Python's answers, which the Node suite compares itself with)
 and operators.c to FOLDER. Fails when a C function has neither a call nor a reason in operators_uncovered.json.
@@ -365,7 +366,9 @@ def c_answers(calls, folder):
     source, program, build = folder / "operators.c", folder / "operators", folder.resolve().parent
     functions = [c_function(call, i) for i, call in enumerate(calls)]
     main = "".join(f"  call_{i}();\n" for i in range(len(calls)))
-    main = f"int main(void) {{\n  int64_t before = tensor_live_handles();\n{main}  CHECK(tensor_live_handles() == before);\n  return 0;\n}}\n"
+    main = (
+        f"int main(void) {{\n  int64_t before = tensor_live_handles();\n{main}  CHECK(tensor_live_handles() == before);\n  return 0;\n}}\n"
+    )
     source.write_text(f'#include "{(HERE / "operators.h").resolve()}"\n\n' + "\n".join(functions) + "\n" + main)
     flags = ["-std=gnu11", "-O0", "-Wall", "-Wextra", "-Werror", f"-L{build}", "-ltensor", f"-Wl,-rpath,{build}"]
     subprocess.run(["cc", str(source), "-o", str(program), *flags], check=True)

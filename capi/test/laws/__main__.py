@@ -57,7 +57,9 @@ def parser():
     p.add_argument("--operator", metavar="NAME", help="operators, or C functions, of this name or category")
     p.add_argument("--case", metavar="FUNCTION/N", help="one case, as a failure names it")
     p.add_argument("--dtype", metavar="NAME", action="append", help="a dtype that hostile calls draw most of the time")
-    p.add_argument("--device", default="cpu", choices=("cpu", "cuda"), help="where tensors are, in laws without a reason against it (HOST_ONLY)")
+    p.add_argument(
+        "--device", default="cpu", choices=("cpu", "cuda"), help="where tensors are, in laws without a reason against it (HOST_ONLY)"
+    )
     p.add_argument("--jobs", type=int, default=os.cpu_count())
     p.add_argument("--report", metavar="FILE", help="write all failures there, with their programs")
     p.add_argument("-v", "--verbose", action="store_true", help="print every case, and the program of a case")
@@ -256,7 +258,9 @@ def hold(options, laws, report):
         share()
         return law
 
-    todo = sorted(((law, share) for law in laws for share in shares(options, law, report)), key=lambda item: not hasattr(module(item[0]), "run"))
+    todo = sorted(
+        ((law, share) for law in laws for share in shares(options, law, report)), key=lambda item: not hasattr(module(item[0]), "run")
+    )
     for law, _ in todo:
         left[law] = left.get(law, 0) + 1
     with ThreadPoolExecutor(options.jobs) as pool:
@@ -275,7 +279,10 @@ def coverage(report):
     missing = {c: uncovered.reason(c) for c in FORMS if c not in report.tried}
     unexplained = [c for c, why in missing.items() if not why]
     explained = len(missing) - len(unexplained)
-    print(f"coverage: {len(report.tried)} of {len(FORMS)} C functions met a law, {explained} have a reason not to, {len(unexplained)} have none")
+    print(
+        f"coverage: {len(report.tried)} of {len(FORMS)} C functions met a law, {explained} have a reason not to, {len(unexplained)} have "
+        "none"
+    )
     for c, why in sorted(missing.items()):
         print(f"  {c}: {why or 'NOT COVERED'}")
     return unexplained

@@ -6,15 +6,39 @@ import numpy as np
 from inputs import COMPLEX, FLOATS, decode
 from library import INTERNAL, OK, SIZES, Seen, Store
 
-# Floating-point sums in an order that depends on the layout of the operands, and linear algebra on them; other results must be bitwise identical.
+# Floating-point sums in an order that depends on the layout of the operands, and linear algebra on them; other results must be bitwise
+# identical.
 SUMMING = ("reduction", "matrix", "linalg", "fft", "scan")
 SUMMING_NAMES = {
     *("std", "var", "std_mean", "var_mean", "cov", "corrcoef", "trace", "dist", "trapezoid", "trapz", "cumulative_trapezoid", "histogram"),
-    *("histogramdd", "renorm", "cdist", "pdist", "gradient", "logcumsumexp", "logsumexp", "softmax", "log_softmax", "nanmean", "cross", "diff"),
+    *(
+        "histogramdd",
+        "renorm",
+        "cdist",
+        "pdist",
+        "gradient",
+        "logcumsumexp",
+        "logsumexp",
+        "softmax",
+        "log_softmax",
+        "nanmean",
+        "cross",
+        "diff",
+    ),
     *("index_add", "scatter_add", "scatter_reduce", "index_reduce", "put", "index_put", "bincount", "einsum", "quantile", "nanquantile"),
     *("conv1d", "conv2d", "conv3d", "conv_transpose1d", "conv_transpose2d", "conv_transpose3d", "conv_tbc"),
     *("mm", "norm", "powsum", "gguf_linear", "weight_int8pack_mm", "weight_int4pack_mm_for_cpu", "affine_grid_generator"),
-    *("linear", "bilinear", "cosine_similarity", "pairwise_distance", "normalize", "local_response_norm", "avg_pool1d", "avg_pool2d", "avg_pool3d"),
+    *(
+        "linear",
+        "bilinear",
+        "cosine_similarity",
+        "pairwise_distance",
+        "normalize",
+        "local_response_norm",
+        "avg_pool1d",
+        "avg_pool2d",
+        "avg_pool3d",
+    ),
     *("lp_pool1d", "lp_pool2d", "lp_pool3d", "adaptive_avg_pool1d", "adaptive_avg_pool2d", "adaptive_avg_pool3d", "fold"),
     *("scaled_dot_product_attention", "multi_head_attention_forward", "linear_cross_entropy", "gumbel_softmax"),
     *("layer_norm", "group_norm", "batch_norm", "native_layer_norm", "native_group_norm", "native_batch_norm", "instance_norm", "rms_norm"),
@@ -80,7 +104,8 @@ def elements_differ(a, b, dtype, tolerance=0.0, reordered=False, extreme=False):
         return ""
     i = int(np.argmax(wrong))
     return (
-        f"{int(wrong.sum())} of {len(wrong)} elements, first at {i}: {p[i]!r} and {q[i]!r} (bytes {x[i].tobytes().hex()} and {y[i].tobytes().hex()})"
+        f"{int(wrong.sum())} of {len(wrong)} elements, first at {i}: {p[i]!r} and {q[i]!r} (bytes {x[i].tobytes().hex()} and "
+        f"{y[i].tobytes().hex()})"
     )
 
 
@@ -102,7 +127,11 @@ def values_differ(a, b, tolerance=0.0, strides=False, path="result", reordered=F
             return f"{path}: {len(a)} and {len(b)} items"
         return next(
             filter(
-                None, (values_differ(x, y, tolerance, strides, f"{path}[{i}]", reordered, extreme) for i, (x, y) in enumerate(zip(a, b, strict=True)))
+                None,
+                (
+                    values_differ(x, y, tolerance, strides, f"{path}[{i}]", reordered, extreme)
+                    for i, (x, y) in enumerate(zip(a, b, strict=True))
+                ),
             ),
             "",
         )
@@ -116,7 +145,9 @@ def written(t):
     mask = np.zeros(len(t.store.data), bool)
     if t.numel and SIZES[t.dtype] * t.numel:
         item = SIZES[t.dtype]
-        bytes_of = np.lib.stride_tricks.as_strided(mask[t.offset * item :], (*t.size, item), (*(s * item for s in t.stride), 1), writeable=True)
+        bytes_of = np.lib.stride_tricks.as_strided(
+            mask[t.offset * item :], (*t.size, item), (*(s * item for s in t.stride), 1), writeable=True
+        )
         bytes_of[...] = True
     return mask
 

@@ -433,7 +433,9 @@ def built(library, flags):
     folder = ROOT / "build/laws"
     folder.mkdir(parents=True, exist_ok=True)
     source, program = folder / "hostile.c", folder / ("hostile-" + library.parent.name)
-    sources = [HERE / name for name in ("hostile.h", "hostile_given.h", "hostile_callbacks.h", "hostile.py", "hostile_calls.py", "seeds.py")]
+    sources = [
+        HERE / name for name in ("hostile.h", "hostile_given.h", "hostile_callbacks.h", "hostile.py", "hostile_calls.py", "seeds.py")
+    ]
     fresh = max(p.stat().st_mtime for p in (*sources, HERE.parent / "gen_operators.json"))
     if not program.exists() or program.stat().st_mtime < fresh:
         write(source)

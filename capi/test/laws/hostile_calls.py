@@ -1,4 +1,5 @@
-"""Calls for hostile programs beside those of inputs.py: of sparse, quantized and named tensors, of the autograd graph, transforms and files.
+"""Calls for hostile programs beside those of inputs.py: of sparse, quantized and named tensors, of the autograd graph, transforms and
+files.
 
 `Slot(i)` is a tensor of the pool (hostile.h) and `LEVEL` the number of the innermost transform that the thread is in.
 """
@@ -102,7 +103,14 @@ def calls():
         yield f"tensor_sparse_{name}", [COO, [3, 3], 2, 0]
     yield "tensor_resize_as_sparse_", [COO, COO]
     yield "tensor_mark_coalesced_", [COO, True]
-    for c, tensor in (("coalesce", COO), ("is_coalesced", COO), ("indices", COO), ("values", COO), ("coo_indices", COO), ("coo_values", COO)):
+    for c, tensor in (
+        ("coalesce", COO),
+        ("is_coalesced", COO),
+        ("indices", COO),
+        ("values", COO),
+        ("coo_indices", COO),
+        ("coo_values", COO),
+    ):
         yield f"tensor_{c}", [tensor]
     for c, slot in (("indices", 3), ("values", 3), ("crow_indices", 4), ("col_indices", 4), ("ccol_indices", 5), ("row_indices", 5)):
         yield f"tensor_{c}_copy", [Slot(slot)]

@@ -45,7 +45,9 @@ def encode(numbers, dtype):
     with np.errstate(all="ignore"):
         if dtype == "complex32":
             wide = np.ascontiguousarray(numbers.astype(np.complex64))
-            raw = wide.view(np.float32).astype(np.float16).tobytes() if wide.ndim else np.array([wide.real, wide.imag], np.float16).tobytes()
+            raw = (
+                wide.view(np.float32).astype(np.float16).tobytes() if wide.ndim else np.array([wide.real, wide.imag], np.float16).tobytes()
+            )
         else:
             if dtype not in COMPLEX and np.iscomplexobj(numbers):
                 numbers = numbers.real
@@ -83,7 +85,10 @@ def recorded(fresh=False):
     sources = [HERE.parent / "gen_operators.json", HERE.parent / "operators_extra.txt", HERE.parent / "operators_record.py"]
     if fresh or not cache.exists() or cache.stat().st_mtime < max(s.stat().st_mtime for s in sources):
         cache.parent.mkdir(parents=True, exist_ok=True)
-        script = f"import json, sys; sys.path.insert(0, {str(HERE.parent)!r}); from operators_record import record; json.dump(record(), sys.stdout)"
+        script = (
+            f"import json, sys; sys.path.insert(0, {str(HERE.parent)!r}); from operators_record import record; json.dump(record(), "
+            f"sys.stdout)"
+        )
         plain = {k: v for k, v in os.environ.items() if k not in ("LD_PRELOAD", "LIBTENSOR_LIBRARY", "LIBTENSOR_CPU")}
         text = subprocess.run([sys.executable, "-W", "ignore", "-c", script], stdout=subprocess.PIPE, check=True, env=plain).stdout
         partial = cache.with_suffix(f".{os.getpid()}")
@@ -270,7 +275,9 @@ def lazily(t, rng):
     if rng.random() > (0.5 if t.dtype in COMPLEX else 0.2) or t.dtype == "bool" or t.dtype.startswith(("int", "uint")) or t.lazy:
         return t, ""
     lazy = rng.choice((("conj",), ("neg",), ("conj", "neg"))) if t.dtype in COMPLEX else ("neg",)
-    data = read(np.frombuffer(t.store.data[: len(t.store.data) // SIZES[t.dtype] * SIZES[t.dtype]], f"V{SIZES[t.dtype]}"), t.dtype, lazy).tobytes()
+    data = read(
+        np.frombuffer(t.store.data[: len(t.store.data) // SIZES[t.dtype] * SIZES[t.dtype]], f"V{SIZES[t.dtype]}"), t.dtype, lazy
+    ).tobytes()
     return replace(t, store=Store(data), lazy=lazy), f" {' '.join(lazy)}"
 
 

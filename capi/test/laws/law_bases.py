@@ -1,4 +1,5 @@
-"""Law 16: a result with a gradient is a view where, and only where, it shares memory with an operand; others are written to as tensors of their own."""
+"""Law 16: a result with a gradient is a view where, and only where, it shares memory with an operand; others are written to as tensors of
+their own."""
 
 import differentiated
 from differentiated import NUMBERS, Function, torch
@@ -11,7 +12,11 @@ ITSELF = ("cartesian_prod",)  # of one vector is that vector, under another hand
 
 def check(library, call, rng):
     operator = call.operator
-    if call.form["mode"] != "function" or operator["name"] in ITSELF or operator["category"] in ("random", "file", "storage", "query", "gradient"):
+    if (
+        call.form["mode"] != "function"
+        or operator["name"] in ITSELF
+        or operator["category"] in ("random", "file", "storage", "query", "gradient")
+    ):
         return None
     if not {t.dtype for t, _ in call.tensors()} & NUMBERS:
         call = with_dtype(call, "float64")

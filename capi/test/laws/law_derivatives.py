@@ -31,7 +31,9 @@ REASONS = {
     **dict.fromkeys(("empty_like", "new_empty", "new_empty_strided"), "leaves elements as they lie in memory"),
     **dict.fromkeys(("linspace", "logspace"), "a factory: its results depend on no tensor, though numbers may come as tensors"),
     **dict.fromkeys(("igamma", "igammac", "zeta"), "one of the two derivatives is not implemented; bindings/python/tests/test_autograd.py"),
-    **dict.fromkeys(("normal", "binomial"), "numbers that are drawn have no derivatives, as in PyTorch, though they move with the mean or the count"),
+    **dict.fromkeys(
+        ("normal", "binomial"), "numbers that are drawn have no derivatives, as in PyTorch, though they move with the mean or the count"
+    ),
     **dict.fromkeys(
         ("standard_gamma", "sample_dirichlet"),
         "has the derivatives at a fixed probability, not at fixed draws; bindings/python/tests/test_distributions.py",
@@ -48,7 +50,8 @@ REASONS = {
         "has the derivatives of what it rounds; bindings/python/tests/test_quantized_products.py",
     ),
     **dict.fromkeys(
-        ("svd_lowrank", "pca_lowrank"), "draws at random; vectors are unique up to a factor; bindings/python/tests/test_lowrank.py tries the values"
+        ("svd_lowrank", "pca_lowrank"),
+        "draws at random; vectors are unique up to a factor; bindings/python/tests/test_lowrank.py tries the values",
     ),
     **dict.fromkeys(
         (f"max_unpool{n}d" for n in (1, 2, 3)),
@@ -59,9 +62,11 @@ REASONS = {
         (f"tensor_{cells}_data" for cells in ("lstm", "gru", "rnn_tanh", "rnn_relu")),
         "rows of sequences that are packed are counted by another operand; bindings/python/tests/test_recurrence.py",
     ),
-    "ctc_loss": "has the gradient of what log_softmax was taken of, and no second one, as in PyTorch; bindings/python/tests/test_alignment.py",
+    "ctc_loss": "has the gradient of what log_softmax was taken of, and no second one, as in PyTorch; "
+    "bindings/python/tests/test_alignment.py",
     "adaptive_avg_pool3d": "its recorded calls have more elements than are tried; bindings/python/tests/test_pooling.py tries others",
-    "lobpcg": "is of Hermitian matrices, of which one element does not change alone; bindings/python/tests/test_lowrank.py compares with eigh",
+    "lobpcg": "is of Hermitian matrices, of which one element does not change alone; bindings/python/tests/test_lowrank.py compares with "
+    "eigh",
     **dict.fromkeys(("eigh", "eig", "svd"), "vectors are unique up to a factor; eigvalsh, eigvals and svdvals are tried"),
     **dict.fromkeys(("ldl_factor", "ldl_factor_ex", "ldl_solve", "geqrf", "spherical_bessel_j0", "airy_ai"), "not implemented"),
     **dict.fromkeys((f"{kind}chebyshev_polynomial_{letter}" for kind in ("", "shifted_") for letter in "tuvw"), "not implemented"),
@@ -123,7 +128,9 @@ def candidates(inputs, c):
     """Known calls of a C function, or of another name of it."""
     operator, form = FORMS[c]
     alike = [
-        k for k, (o, f) in FORMS.items() if o["go"] == operator["go"] and f["types"] == form["types"] and f["mode"] in (form["mode"], "function")
+        k
+        for k, (o, f) in FORMS.items()
+        if o["go"] == operator["go"] and f["types"] == form["types"] and f["mode"] in (form["mode"], "function")
     ]
     calls = inputs.calls[c] or [replace(call, c=c) for k in alike for call in inputs.calls[k]]
     chosen = [(i, argument["default"]) for i, argument in enumerate(operator["args"]) if argument["name"] in CHOSEN]
@@ -149,7 +156,9 @@ def attempt(inputs, c, dtype, rng):
     for limits in RANGES if FORMS[c][0]["name"] not in STEEP else RANGES[-1:]:
         for call in rng.sample(calls, len(calls)):
             for n in range(DRAWS):
-                made = call.mapped(lambda t, at, call=call, limits=limits: t if is_position(call, at) else generic(t, one_of(dtype, at), rng, limits))
+                made = call.mapped(
+                    lambda t, at, call=call, limits=limits: t if is_position(call, at) else generic(t, one_of(dtype, at), rng, limits)
+                )
                 try:
                     found = checked(kind(made), made)
                 except Wrong:
@@ -198,7 +207,9 @@ def checked(function, call):
     if not finite(outputs) or any(t.dtype not in (torch.float64, torch.complex128) for t in outputs) or not any(t.numel() for t in outputs):
         return UNSUITED
     live = [t for t in outputs if t.requires_grad]
-    gradients = torch.autograd.grad(live, operands, [torch.ones_like(t) for t in live], allow_unused=True, materialize_grads=True) if live else ()
+    gradients = (
+        torch.autograd.grad(live, operands, [torch.ones_like(t) for t in live], allow_unused=True, materialize_grads=True) if live else ()
+    )
     if any(t.layout is not torch.strided for t in gradients):
         return UNSUITED  # the error is caused by an argument; the same call without it is tested
     if not finite(gradients):

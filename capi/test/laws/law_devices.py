@@ -45,7 +45,12 @@ def check(library, call, rng):
         or call.operator["name"] in (*SETTINGS, *OF_THE_HOST)
     ):
         return None
-    if not call.tensors() or makes_garbage(call) or call.form["mode"] == "out" or call.operator["name"].strip("_").split(".")[0] in ANY_ORDER:
+    if (
+        not call.tensors()
+        or makes_garbage(call)
+        or call.form["mode"] == "out"
+        or call.operator["name"].strip("_").split(".")[0] in ANY_ORDER
+    ):
         return None
     made = call.mapped(lambda t, at: apart(t, rng)[0])
     here = library.run(made)

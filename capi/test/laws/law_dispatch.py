@@ -1,5 +1,5 @@
-"""Law 12: what the table of dispatch says is so: an operator that is rejected for a kind of tensors rejects every call with one of them, and one that
-the kind has a rule for takes some call."""
+"""Law 12: what the table of dispatch says is so: an operator that is rejected for a kind of tensors rejects every call with one of them,
+and one that the kind has a rule for takes some call."""
 
 import time
 import traceback

@@ -50,7 +50,9 @@ def out(rng):
 
 def spoiled(call, rng):
     """The call with one argument that may not fit."""
-    places = [i for i, kind in enumerate(call.form["types"]) if kind.rstrip("?") not in ("Storage", "Generator", "Node", "pointer", "layout")]
+    places = [
+        i for i, kind in enumerate(call.form["types"]) if kind.rstrip("?") not in ("Storage", "Generator", "Node", "pointer", "layout")
+    ]
     if not places:
         return call
     i = rng.choice(places)

@@ -1,4 +1,5 @@
-"""Law 10: gradients do not depend on the layout of operands, on threads nor on what becomes of what is saved, and a failing allocation is an error and nothing more."""
+"""Law 10: gradients do not depend on the layout of operands, on threads nor on what becomes of what is saved, and a failing allocation is
+an error and nothing more."""
 
 import gc
 
@@ -31,7 +32,12 @@ TOLERANCE = {"float16": 5e-2, "bfloat16": 3e-1, "float32": 1e-3, "float64": 1e-8
 def check(library, call, rng):
     operator = call.operator
     name = operator["name"].split(".")[-1].removesuffix("_copy")  # A copy of a view is as the view.
-    if call.form["mode"] == "out" or draws(operator) or operator["category"] in ("file", "storage", "query", "gradient") or name in BY_LAYOUT:
+    if (
+        call.form["mode"] == "out"
+        or draws(operator)
+        or operator["category"] in ("file", "storage", "query", "gradient")
+        or name in BY_LAYOUT
+    ):
         return None
     if not {t.dtype for t, _ in call.tensors()} & NUMBERS:
         call = with_dtype(call, rng.choice(sorted(NUMBERS)))

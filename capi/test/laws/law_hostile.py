@@ -54,7 +54,9 @@ def run(options, law, report, mode="calls"):
                     report.fail(law, f"block/{first - 1}", kind, "\n".join(calls))
                     print("\n".join("       " + c for c in calls), flush=True)
             seen[kind] += 1
-    print(f"{law}: {blocks * BLOCK} calls in {blocks} blocks; {done['answered']} answered, {done['rejected']} rejected; failures {dict(seen)}")
+    print(
+        f"{law}: {blocks * BLOCK} calls in {blocks} blocks; {done['answered']} answered, {done['rejected']} rejected; failures {dict(seen)}"
+    )
     if mode == "calls":
         tell_successes(law, report, succeeded, options.verbose, blocks >= PER_ROUND and not options.dtype and not seen)
 
@@ -75,7 +77,9 @@ def child(program, seed, first, count, mode="calls", left_out=()):
     with tempfile.TemporaryDirectory() as folder:
         command = [str(program), str(seed), str(first), str(count), mode, *left_out]
         environment = os.environ | {"GOTRACEBACK": "single", "HOSTILE_SHARE": "1"}
-        done = subprocess.run(command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, cwd=folder, env=environment, errors="replace", text=True)
+        done = subprocess.run(
+            command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, cwd=folder, env=environment, errors="replace", text=True
+        )
     return done.returncode, done.stdout
 
 
@@ -85,7 +89,9 @@ def reason(status, text):
     if found:
         return re.sub(r"(leak|grew by): -?\d+", r"\1: some", "; ".join(dict.fromkeys(found)))
     frames = [re.sub(r"\(.*", "", line).split("/")[-1] for line in text.splitlines() if line.startswith("github.com/libtensor")]
-    told = re.findall(r"^(?:SIG\w+|fatal error|panic|==\d+==ERROR|SUMMARY|\S+ runtime error|corrupted|free\(\)|malloc|double free).*", text, re.M)
+    told = re.findall(
+        r"^(?:SIG\w+|fatal error|panic|==\d+==ERROR|SUMMARY|\S+ runtime error|corrupted|free\(\)|malloc|double free).*", text, re.M
+    )
     told += re.findall(r"^.*runtime error: .*", text, re.M)
     return f"status {status}: {'; '.join(dict.fromkeys(told[:3]))} {' < '.join(frames[:7])}".strip()
 

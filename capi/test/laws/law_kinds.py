@@ -1,4 +1,5 @@
-"""What sparse operands give is what dense ones of the same elements give, but for zeros that a result does not keep; or they are rejected."""
+"""What sparse operands give is what dense ones of the same elements give, but for zeros that a result does not keep; or they are
+rejected."""
 
 from dataclasses import replace
 

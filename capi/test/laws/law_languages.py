@@ -97,7 +97,12 @@ def run(options, law, report):
 def suitable(inputs, c, rng):
     operator, form = FORMS[c]
     name = operator["name"].split(".")[-1]
-    if operator["category"] in ("file", "storage") or name.startswith(OTHER) or not set(operator["returns"]) <= set(KINDS) or form["mode"] == "out":
+    if (
+        operator["category"] in ("file", "storage")
+        or name.startswith(OTHER)
+        or not set(operator["returns"]) <= set(KINDS)
+        or form["mode"] == "out"
+    ):
         return None
     call = inputs.draw(c, rng)
     if call is None or any(t.dtype == "complex32" for t, _ in call.tensors()):
@@ -108,7 +113,13 @@ def suitable(inputs, c, rng):
 def plain(kind, value):
     """An argument as operators.py has it."""
     if isinstance(value, Tensor):
-        return {"dtype": value.dtype, "size": list(value.size), "stride": list(value.stride), "offset": value.offset, "bytes": value.store.data.hex()}
+        return {
+            "dtype": value.dtype,
+            "size": list(value.size),
+            "stride": list(value.stride),
+            "offset": value.offset,
+            "bytes": value.store.data.hex(),
+        }
     if isinstance(value, list):
         return [plain(kind, v) for v in value]
     if isinstance(value, dict) and "tensor" in value:

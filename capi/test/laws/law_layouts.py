@@ -1,5 +1,5 @@
-"""Two operands of any layouts, with entries, without, uncoalesced, of bools, give what strided ones give, and so does out= of any layout and dtype;
-or they are rejected, for their layouts and dtypes alone."""
+"""Two operands of any layouts, with entries, without, uncoalesced, of bools, give what strided ones give, and so does out= of any layout
+and dtype; or they are rejected, for their layouts and dtypes alone."""
 
 import time
 import traceback
@@ -26,7 +26,8 @@ DTYPES = (
 )
 STATES = ("entries", "entries", "none", "uncoalesced", "zeros")
 NAMES = (
-    "add sub rsub mul div floor_divide remainder fmod pow maximum minimum fmax fmin eq ne lt le gt ge isclose logical_and logical_or logical_xor "
+    "add sub rsub mul div floor_divide remainder fmod pow maximum minimum fmax fmin eq ne lt le gt ge isclose logical_and logical_or "
+    "logical_xor "
     "bitwise_and bitwise_or copysign hypot atan2 xlogy gcd lcm heaviside mm matmul inner kron dist equal allclose"
 )
 
@@ -35,8 +36,8 @@ def at(a, mask, values):
     return torch.where(mask, values, torch.zeros((), dtype=a.dtype))
 
 
-# A function of two operands, and keywords such as out; for functions with a sparsity pattern, one of three, the last of which returns where an
-# operand has entries.
+# A function of two operands, and keywords such as out; for functions with a sparsity pattern, one of three, the last of which returns where
+# an operand has entries.
 PAIRS = {name: getattr(torch, name) for name in NAMES.split()} | {
     "add_alpha": lambda a, b, **k: torch.add(a, b, alpha=2, **k),
     "mv": lambda a, b: torch.mv(a, b.to_dense()[0]),

@@ -1,5 +1,5 @@
-"""Law 10: names of dimensions change nothing but names: operands with names give the elements that those without give, and a dimension by its
-name gives what its position gives."""
+"""Law 10: names of dimensions change nothing but names: operands with names give the elements that those without give, and a dimension by
+its name gives what its position gives."""
 
 import time
 import traceback
@@ -40,7 +40,11 @@ def run(options, law, report):
             if end and time.monotonic() > end:
                 return
             operator = FORMS[c][0]
-            if operator["name"] in ABOUT_NAMES or c in ELSEWHERE or any(operator["name"].startswith(u) or operator["category"] == u for u in UNSEEN):
+            if (
+                operator["name"] in ABOUT_NAMES
+                or c in ELSEWHERE
+                or any(operator["name"].startswith(u) or operator["category"] == u for u in UNSEEN)
+            ):
                 continue
             case = f"{c}/{n}"
             report.start(case)
@@ -120,6 +124,9 @@ def compared(expected, got):
         found = [name for name in b.names if name]
         if len(set(found)) < len(found):
             return f"a name is there twice: {b.names}"
-        if not a.is_meta and a.resolve_conj().contiguous().numpy().tobytes() != b.rename(None).resolve_conj().contiguous().numpy().tobytes():
+        if (
+            not a.is_meta
+            and a.resolve_conj().contiguous().numpy().tobytes() != b.rename(None).resolve_conj().contiguous().numpy().tobytes()
+        ):
             return "other elements with names"
     return ""

@@ -92,7 +92,10 @@ def inplace(library, call, want, rng):
         wanted = want
         if "overlapping" in made.note or "itself" in made.note:
             wanted = library.run(
-                replace(clones(made), c=[f["c"] for f in call.operator["forms"] if f["mode"] == "function" and f["types"] == call.form["types"]][0])
+                replace(
+                    clones(made),
+                    c=[f["c"] for f in call.operator["forms"] if f["mode"] == "function" and f["types"] == call.form["types"]][0],
+                )
             )
         if problem := judged(library, made, wanted, fits and "overlapping" not in made.note, step):
             return problem
@@ -149,7 +152,9 @@ def out(library, call, want, rng):
     if not makes_by_dtype(call):
         for dtype in DTYPES:
             size = rng.choice((None, None, (0,), (2,)))  # None is that of the result
-            turns.append(([filled(dtype, r.size if size is None else size, rng) for r in results], f"out= has dtype {dtype} and size {size}", False))
+            turns.append(
+                ([filled(dtype, r.size if size is None else size, rng) for r in results], f"out= has dtype {dtype} and size {size}", False)
+            )
     for outs, note, fits in turns:
         if problem := judged(library, replace(call, outs=outs, note=note), want, fits, step):
             return problem
@@ -161,7 +166,9 @@ def out(library, call, want, rng):
 
 def makes_by_dtype(call):
     """Whether the dtype to compute, or to draw, in is that of out=, so that the function gives other numbers."""
-    return call.operator["name"] == "normal" or any(a["name"] == "dtype" and v is None for a, v in zip(call.operator["args"], call.args, strict=True))
+    return call.operator["name"] == "normal" or any(
+        a["name"] == "dtype" and v is None for a, v in zip(call.operator["args"], call.args, strict=True)
+    )
 
 
 def filled(dtype, size, rng):

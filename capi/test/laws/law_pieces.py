@@ -17,7 +17,8 @@ ENVIRONMENT = {"LIBTENSOR_STREAM_BYTES": str(2**14)}  # so that outputs of all l
 LIMIT = 1 << 30
 SMALL = 6
 WAYS = 4  # of making a call large that are tried
-# Elements in all, with weights: around the vector width, the grain that threads share out, the caches, and the size that is written past them.
+# Elements in all, with weights: around the vector width, the grain that threads share out, the caches, and the size that is written past
+# them.
 COUNTS = ((7, 33, 65, 4095, 2**15 - 1, 2**15 + 1, 2**16 + 3, 2**18 + 1, 2**20 + 5), (2, 2, 2, 6, 6, 6, 6, 2, 1))
 STREAMED = 2**26 + 2**12  # size of the largest tensor in a soak test, above the threshold of streaming stores
 
@@ -85,7 +86,9 @@ def compared(library, call, size, cuts, rng):
             return f"positions {low} to {high} alone are rejected: {piece.message}"
         for r, p in zip(results, answers(call, piece), strict=True):
             axis = r.size.index(size)
-            cut = replace(r, elements=np.take(r.elements, np.arange(low, high), axis), size=(*r.size[:axis], high - low, *r.size[axis + 1 :]))
+            cut = replace(
+                r, elements=np.take(r.elements, np.arange(low, high), axis), size=(*r.size[:axis], high - low, *r.size[axis + 1 :])
+            )
             if text := values_differ(cut, p, step, path=f"positions {low} to {high}"):
                 return text
     return ""
@@ -108,5 +111,8 @@ def part(call, size, low, high):
 
     made = call.mapped(change)
     names = [a["name"] for a in call.operator["args"]]
-    args = [[high - low if n == size else n for n in v] if names[i] in SIZE_LISTS and isinstance(v, list) else v for i, v in enumerate(made.args)]
+    args = [
+        [high - low if n == size else n for n in v] if names[i] in SIZE_LISTS and isinstance(v, list) else v
+        for i, v in enumerate(made.args)
+    ]
     return replace(made, args=args)

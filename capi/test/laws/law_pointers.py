@@ -1,9 +1,8 @@
 """Law 25: no function of tensor.h crashes if a pointer argument is NULL.
 
-build/laws/pointers.c calls each function of the header, those without an entry in the schema too, with NULL for one pointer argument at a time
-and for all. Other pointers are of a tensor, a string or zeroed memory, integers are 0 or 1. A call that crashes is reported, and the program
-starts again after it.
-"""
+build/laws/pointers.c calls each function of the header, those without an entry in the schema too, with NULL for one pointer argument at a
+time and for all. Other pointers are of a tensor, a string or zeroed memory, integers are 0 or 1. A call that crashes is reported, and the
+program starts again after it."""
 
 import os
 import re

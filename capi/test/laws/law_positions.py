@@ -1,4 +1,5 @@
-"""Every operator gets every kind of tensor in every position, also in `out`: an answer or an error, but no crash, no hang, no internal error."""
+"""Every operator gets every kind of tensor in every position, also in `out`: an answer or an error, but no crash, no hang, no internal
+error."""
 
 import os
 import tempfile
@@ -178,7 +179,9 @@ def convert(library, given, t, kind, after, kept):
             one.value.f.re = 0.1
             c.tensor_full(size, 1, one, NAMES.index("float32"), -1, HOST, byref(scales))
             c.tensor_zeros(size, 1, NAMES.index("int64"), -1, HOST, byref(zeros))
-            status = quantized(c, given, lambda x: c.tensor_quantize_per_channel(x, scales, zeros, dims - 1, QUANTIZED["qint8"], byref(after)))
+            status = quantized(
+                c, given, lambda x: c.tensor_quantize_per_channel(x, scales, zeros, dims - 1, QUANTIZED["qint8"], byref(after))
+            )
             c.tensor_free(scales), c.tensor_free(zeros)
             return status
         case "named":

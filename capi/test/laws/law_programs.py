@@ -1,5 +1,5 @@
-"""Random programs of views, writes in place, hooks, checkpoints and runs give the gradients, first and second, that the same program without views
-and writes has.
+"""Random programs of views, writes in place, hooks, checkpoints and runs give the gradients, first and second, that the same program
+without views and writes has.
 
 The model of a memory is a vector that every write makes anew; that of a view is the places of its elements there, which the view of the
 places makes. A program that writes over what a gradient needs may be rejected, but not where what is saved may be written to.

@@ -69,7 +69,9 @@ class Machine:
                 return ""
             made = c_void_p()
             status = getattr(self.library.c, c)(v.handle, *args, byref(made))
-            self.lines.append(f"v{len(self.variables)} = {c}(v{self.variables.index(v)}, {shown(args)})" + ("  # rejected" if status else ""))
+            self.lines.append(
+                f"v{len(self.variables)} = {c}(v{self.variables.index(v)}, {shown(args)})" + ("  # rejected" if status else "")
+            )
             if status:
                 told = self.library.c.tensor_last_error().decode()
                 return "" if c in MAY_FAIL else f"{c} is rejected: {told}"
@@ -109,7 +111,21 @@ class Machine:
         rng, p = self.rng, v.positions
         dim = rng.randrange(p.ndim) if p.ndim else None
         turn = rng.choice(
-            ("transpose", "select", "narrow", "slice", "unsqueeze", "squeeze", "expand", "diagonal", "unfold", "view", "permute", "dtype", "split")
+            (
+                "transpose",
+                "select",
+                "narrow",
+                "slice",
+                "unsqueeze",
+                "squeeze",
+                "expand",
+                "diagonal",
+                "unfold",
+                "view",
+                "permute",
+                "dtype",
+                "split",
+            )
         )
         if p.ndim == 0 and turn not in ("unsqueeze", "squeeze", "view", "expand"):
             turn = "unsqueeze"

@@ -77,7 +77,16 @@ def check(library, call, rng):
     name = call.operator["name"].split(".")[-1]
     if name in ITERATED:
         return None
-    if "empty" in name or name in ("resize_", "resize_as_", "data_ptr", "lend", "generator_seed", "cpu_tier", "memory_summary", "memory_stats"):
+    if "empty" in name or name in (
+        "resize_",
+        "resize_as_",
+        "data_ptr",
+        "lend",
+        "generator_seed",
+        "cpu_tier",
+        "memory_summary",
+        "memory_stats",
+    ):
         return None
     made = call.mapped(lambda t, at: apart(t, rng)[0])
     if rng.random() < 0.5 and call.tensors():

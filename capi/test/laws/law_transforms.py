@@ -1,5 +1,6 @@
-"""Law: inside jvp and vmap, also of no batch elements, a call is answered or rejected as outside: what is rejected changes nothing, no tangent
-and no batch element, and leaves no handle or byte; results have a dimension for the batch elements and the sizes that they have outside."""
+"""Law: inside jvp and vmap, also of no batch elements, a call is answered or rejected as outside: what is rejected changes nothing, no
+tangent and no batch element, and leaves no handle or byte; results have a dimension for the batch elements and the sizes that they have
+outside."""
 
 import copy
 from ctypes import byref, c_bool, c_int64, c_void_p

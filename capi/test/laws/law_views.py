@@ -14,13 +14,19 @@ SPEAKS_OF_LAYOUT = {
     **dict.fromkeys(("is_conj", "is_neg"), "tells how elements are read"),
     **dict.fromkeys(("as_strided", "as_strided_scatter", "set_", "resize_", "resize_as_"), "works on the storage, not on the elements"),
     **dict.fromkeys(
-        ("empty_like", "new_empty", "new_empty_strided", "empty", "empty_strided", "empty_permuted"), "leaves elements as they lie in memory"
+        ("empty_like", "new_empty", "new_empty_strided", "empty", "empty_strided", "empty_permuted"),
+        "leaves elements as they lie in memory",
     ),
     **dict.fromkeys(("load_bytes", "npy_length", "npy_load_bytes", "npz_load_bytes", "safetensors_load"), "takes contiguous bytes"),
     **dict.fromkeys(("save_bytes", "save", "save_dict"), "keeps the layout"),
     "share_memory_": "moves the storage",
 }
-IN_MEMORY = ("fused_sgd_", "fused_adam_", "fused_adamw_", "fused_adagrad_")  # They reject tensors whose elements are computed when they are read.
+IN_MEMORY = (
+    "fused_sgd_",
+    "fused_adam_",
+    "fused_adamw_",
+    "fused_adagrad_",
+)  # They reject tensors whose elements are computed when they are read.
 
 
 def check(library, call, rng):

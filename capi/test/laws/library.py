@@ -129,7 +129,9 @@ BASES = {
     "str": c_char_p,
     "device": Device,
 }
-BASES |= dict.fromkeys(("dtype", "layout", "memory_format"), c_int32) | dict.fromkeys(("Tensor", "Storage", "Generator", "Node", "pointer"), c_void_p)
+BASES |= dict.fromkeys(("dtype", "layout", "memory_format"), c_int32) | dict.fromkeys(
+    ("Tensor", "Storage", "Generator", "Node", "pointer"), c_void_p
+)
 
 
 PLAIN = ROOT / "build/libtensor.so"
@@ -220,7 +222,9 @@ class Tensor:
     def elements(self, data=None):
         if self.device == "meta":
             return np.zeros(self.size, f"V{SIZES[self.dtype]}")
-        return read(gather(self.store.data if data is None else data, SIZES[self.dtype], self.size, self.stride, self.offset), self.dtype, self.lazy)
+        return read(
+            gather(self.store.data if data is None else data, SIZES[self.dtype], self.size, self.stride, self.offset), self.dtype, self.lazy
+        )
 
 
 LAZY = ("conj", "neg")  # by the bits of tensor_lazy
@@ -599,7 +603,8 @@ class Library:
         """Frees what given() made, once all has been read."""
 
     def run(self, call, between=None):
-        """Calls, and tells all that a caller can see. `between(library)` runs when the arguments are made; what it returns is called afterwards."""
+        """Calls, and tells all that a caller can see. `between(library)` runs when the arguments are made; what it returns is called
+        afterwards."""
         if self.before:
             self.before(call)
         operator, form = FORMS[call.c]

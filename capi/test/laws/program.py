@@ -97,7 +97,8 @@ class Program:
             name = f"t{len(self.tensors)}"
             if t.device == "meta":
                 self.lines.append(
-                    f"tensor_t *{name} = NULL; tensor_empty_strided({integers(t.size)}, {len(t.size)}, {integers(t.stride)}, {len(t.size)}, "
+                    f"tensor_t *{name} = NULL; tensor_empty_strided({integers(t.size)}, {len(t.size)}, {integers(t.stride)}, "
+                    f"{len(t.size)}, "
                     f"{dtype}, TENSOR_LAYOUT_NONE, (tensor_device){{TENSOR_META, -1}}, &{name});"
                 )
             else:

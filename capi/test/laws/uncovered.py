@@ -15,7 +15,9 @@ REASONS = {
 }
 DEVICES = ("device_", "stream_", "event_", "record_stream", "pin_memory", "storage_pin_memory", "from_blob_on")
 REASONS |= {
-    c: "needs a device with streams; capi/test/devices.c, cuda/tests and law hostile" for c in FORMS if c.removeprefix("tensor_").startswith(DEVICES)
+    c: "needs a device with streams; capi/test/devices.c, cuda/tests and law hostile"
+    for c in FORMS
+    if c.removeprefix("tensor_").startswith(DEVICES)
 }
 FILES = (
     "save",
@@ -34,9 +36,21 @@ FILES = (
     "npz_load",
 )
 REASONS |= {f"tensor_{name}": "writes or reads a file; engine/serial and law hostile" for name in FILES}
-NAMED = ("names", "dim_by_name", "rename", "rename_", "refine_names", "align_to", "align_as", "align_tensors", "unflatten_names", "diagonal_outdim")
+NAMED = (
+    "names",
+    "dim_by_name",
+    "rename",
+    "rename_",
+    "refine_names",
+    "align_to",
+    "align_as",
+    "align_tensors",
+    "unflatten_names",
+    "diagonal_outdim",
+)
 REASONS |= {
-    f"tensor_{name}": "is about names of dimensions; capi/test/names.c, bindings/python/tests/test_names.py and law hostile" for name in NAMED
+    f"tensor_{name}": "is about names of dimensions; capi/test/names.c, bindings/python/tests/test_names.py and law hostile"
+    for name in NAMED
 }
 
 

@@ -1,8 +1,7 @@
 """Checks that a sanitized library tells of one element beyond a block, in each language that it is written in.
 
-A caller that gives blocks shorter than it says makes the library read or write beyond them: AddressSanitizer must end each of these programs
-with a report from the expected source. `sanitize` runs this first, since a watch that sees nothing lets every law pass.
-"""
+A caller that gives blocks shorter than it says makes the library read or write beyond them: AddressSanitizer must end each of these
+programs with a report from the expected source. `sanitize` runs this first, since a watch that sees nothing lets every law pass."""
 
 import os
 import subprocess
