@@ -19,6 +19,7 @@
 OLD(double, exp, (double x), (x))
 OLD(double, log, (double x), (x))
 OLD(double, pow, (double x, double y), (x, y))
+OLD(double, log2, (double x), (x))
 OLD(double, hypot, (double x, double y), (x, y))
 
 OLD(double, fmod, (double x, double y), (x, y))

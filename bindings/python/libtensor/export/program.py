@@ -363,7 +363,7 @@ def mismatch(given: Any, spec: _pytree.TreeSpec, reason: str) -> ValueError:
 
 
 def select_leaves(value: Any, expected: _pytree.TreeSpec) -> list[Any]:
-    """Returns the leaves of a value that stands for an argument, as a Proxy of torch.fx does: it is indexed as the exported argument
+    """Returns the leaves of a value that represents an argument, as a Proxy of torch.fx does: it is indexed as the exported argument
     was."""
     if expected.is_leaf():
         return [value]
