@@ -10,7 +10,7 @@ from typing import Any
 from .._base import overrides
 from .._core.tensor import Tensor
 from .._higher_order_ops import map, scan, while_loop
-from ..fx.experimental.proxy_tensor import OperatorTracer
+from ..fx.experimental.operator_tracer import OperatorTracer
 from ..fx.graph import Graph
 from ..fx.graph_module import GraphModule
 from ..fx.node import Node

@@ -13,7 +13,7 @@ from .. import equal as are_equal
 from .._base.device import device as _device
 from .._base.dtypes import EXPORTED
 from .._core.tensor import Tensor
-from ..fx.experimental.proxy_tensor import OperatorTracer
+from ..fx.experimental.operator_tracer import OperatorTracer
 from ..fx.graph import Graph
 from ..library.aten import AtenOverload
 from ..nn import Module

@@ -15,7 +15,7 @@ from typing import Any
 from .._base import overrides
 from .._base.size import Size as TorchSize
 from .._core.tensor import Tensor
-from ..fx.experimental.proxy_tensor import OperatorTracer
+from ..fx.experimental.operator_tracer import OperatorTracer
 from ..fx.graph import Graph
 from ..fx.node import Node
 from ..nn import Module
