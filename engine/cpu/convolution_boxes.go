@@ -34,21 +34,13 @@ func (c *convolver) byBoxes(k kernel.Convolution, weights boxWeights, to, from *
 	}
 	work, apart := p.countMultiplications(), p.groups/p.together
 	total := p.countCalls()
-	shareRooms(&c.Scope, p.queryRoom(), total, max(convolutionGrain*total/max(work, 1), 1), func(begin, end int64, room uintptr) {
+	shareRooms(&c.Scope, p.queryMostRoom(), total, max(convolutionGrain*total/max(work, 1), 1), func(begin, end int64, room uintptr) {
 		for t := begin; t < end; {
-			part, at, group := p.Convolution, t/apart, t%apart
+			part, group := p.Convolution, t%apart
+			image, row := p.setCall(&part, t/apart)
 			calls := min(apart-group, end-t)
-			part.Groups = calls * p.together
+			part.Groups, part.Room = calls*p.together, room
 			t += calls
-			for i := range p.box {
-				n := ceilDiv(p.Axes[i].End, p.box[i])
-				part.Axes[i].Begin = at % n * p.box[i]
-				part.Axes[i].End = min(part.Axes[i].Begin+p.box[i], p.Axes[i].End)
-				at /= n
-			}
-			blocks := ceilDiv(p.rows, p.block)
-			row, image := at%blocks*p.block, at/blocks
-			part.Rows, part.Room = min(p.block, p.rows-row), room
 			part.Image += uintptr((image*from.Strides()[0] + group*p.ImageGroup) * size)
 			part.Result += uintptr((image*to.Strides()[0] + group*p.ResultGroup + row*p.ResultRow) * size)
 			part.Weight += uintptr((group*p.WeightGroup + row*p.WeightRow) * p.weightSize)

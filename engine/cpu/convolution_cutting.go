@@ -75,6 +75,44 @@ func (p *cutting) queryRoom() int64 {
 	return part.Bytes
 }
 
+// queryMostRoom returns the most bytes of scratch that a call takes. A call of the last rows, or of the last positions along an axis, can
+// take more than others: it keeps more sums in registers, or does not pack positions.
+func (p *cutting) queryMostRoom() int64 {
+	part, most := *p, int64(0)
+	for _, part.block = range listSizes(p.rows, p.block) {
+		for _, part.box[0] = range listSizes(p.Axes[0].End, p.box[0]) {
+			for _, part.box[1] = range listSizes(p.Axes[1].End, p.box[1]) {
+				for _, part.box[2] = range listSizes(p.Axes[2].End, p.box[2]) {
+					most = max(most, part.queryRoom())
+				}
+			}
+		}
+	}
+	return most
+}
+
+// listSizes returns the sizes of n elements' parts, which have `each` elements, but for the last one.
+func listSizes(n, each int64) []int64 {
+	if each == 0 || n%each == 0 {
+		return []int64{each}
+	}
+	return []int64{each, n % each}
+}
+
+// setCall sets the positions and the rows of call t of a group in part, and returns the example and the first row.
+func (p *cutting) setCall(part *kernel.Convolution, t int64) (image, row int64) {
+	for i := range p.box {
+		n := ceilDiv(p.Axes[i].End, p.box[i])
+		part.Axes[i].Begin = t % n * p.box[i]
+		part.Axes[i].End = min(part.Axes[i].Begin+p.box[i], p.Axes[i].End)
+		t /= n
+	}
+	blocks := ceilDiv(p.rows, p.block)
+	row = t % blocks * p.block
+	part.Rows = min(p.block, p.rows-row)
+	return t / blocks, row
+}
+
 // countCalls counts the boxes and blocks of all examples and groups, or of those that are together.
 func (p *cutting) countCalls() int64 {
 	n := p.examples * p.groups / p.together * ceilDiv(p.rows, p.block)

@@ -37,11 +37,20 @@ func (c *convolver) computeKernels() {
 	}
 	for k.Box[0]*k.Box[1]*k.Box[2] > mostLanes && halveBox(&k.Box) {
 	}
-	room := func() int64 {
+	roomOf := func(rows, channels int64) int64 {
 		part := k
-		part.Room = 0
+		part.Rows, part.Channels, part.Room = rows, channels, 0
 		kernel.Call(run, unsafe.Pointer(&part))
 		return part.Bytes
+	}
+	room := func() int64 { // the last rows and channels can take more than others
+		most := int64(0)
+		for _, r := range listSizes(rows, k.Rows) {
+			for _, c := range listSizes(channels, k.Channels) {
+				most = max(most, roomOf(r, c))
+			}
+		}
+		return most
 	}
 	wanted := int64(1)
 	if threads := int64(parallel.Threads()); threads > 1 && work > convolutionGrain {

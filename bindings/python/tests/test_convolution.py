@@ -453,3 +453,18 @@ def test_sums_of_adjacent_channels_are_bounded(kernels, width):
     y = torch.conv2d(x, w, b, padding=1)
     want, size = (torch.conv2d(s(x.double()), s(w.double()), s(b.double()), padding=1) for s in (lambda t: t, torch.abs))
     assert ((y.double() - want).abs() <= 2**-24 * 40 * 9 * size).all()
+
+
+@pytest.mark.parametrize("threads", [1, 2, 5])
+def test_blocks_with_one_row_left(threads):
+    """The last block of weight rows keeps more sums in registers than others, in scratch memory that must be large enough."""
+    before = torch.get_num_threads()
+    torch.set_num_threads(threads)
+    try:
+        for rows in (225, 257, 289, 513):
+            x, weight = torch.ones(1, 64, 20, 20), torch.arange(64.0 * rows).remainder(7).reshape(rows, 64, 1, 1)
+            for _ in range(20):
+                out = torch.nn.functional.conv2d(x, weight, padding=1)
+                assert torch.equal(out[0, :, 1:-1, 1:-1], weight.sum((1, 2, 3)).reshape(rows, 1, 1).expand(rows, 20, 20))
+    finally:
+        torch.set_num_threads(before)
