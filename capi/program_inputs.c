@@ -55,34 +55,41 @@ static bool evaluate_dim(const run *r, const lt_dim *d, int64_t *to) {
   return d->length && (*to = stack[0], true);
 }
 
-// Computes the bounds of a dimension that is a linear expression of one symbol without a value from
-// the bounds of the symbol. A bound that is unknown or overflows is INT64_MIN or INT64_MAX.
-static void bound_dim(run *r, const lt_dim *d, int64_t *low, int64_t *high) {
-  int64_t symbol = -1;
-  *low = INT64_MIN, *high = INT64_MAX;
+// A dimension that is a linear expression of one symbol without a value: offset + factor * symbol.
+typedef struct {
+  int64_t symbol, offset, factor;
+} line;
+
+// Returns whether a dimension is a linear expression of one symbol without a value.
+static bool find_line(run *r, const lt_dim *d, line *to) {
+  int64_t symbol = -1, values[3];
   for (int64_t i = 0; i < d->length; i += 2) {
-    const int64_t kind = d->code[i], operand = d->code[i + 1];
-    if (kind == LT_DIM_OPERATOR && operand != LT_SYM_ADD && operand != LT_SYM_MUL) return;
-    if (kind != LT_DIM_SYMBOL || r->bound[operand]) continue;
-    if (symbol >= 0) return;
+    const int64_t operand = d->code[i + 1];
+    if (d->code[i] != LT_DIM_SYMBOL || r->bound[operand] || operand == symbol) continue;
+    if (symbol >= 0) return false;
     symbol = operand;
   }
-  if (symbol < 0) return;
-  const int64_t *bounds = r->p->symbols + 3 * symbol;
-  int64_t ends[2], step[2];
-  r->bound[symbol] = true;
-  bool known[2], is_line = true;
-  for (int i = 0; i < 2; i++) {
+  if (symbol < 0) return false;
+  bool known = r->bound[symbol] = true;
+  for (int64_t i = 0; known && i < 3; i++) {
     r->symbols[symbol] = i;
-    is_line = is_line && evaluate_dim(r, d, step + i);
-    r->symbols[symbol] = bounds[1 + i];
-    known[i] = bounds[1 + i] != (i ? INT64_MAX : INT64_MIN) && evaluate_dim(r, d, ends + i);
+    known = evaluate_dim(r, d, values + i);
   }
   r->bound[symbol] = false;
-  if (!is_line) return;
-  const int first = step[1] < step[0];  // a negative factor exchanges the bounds
-  if (known[first]) *low = ends[first];
-  if (known[!first]) *high = ends[!first];
+  if (!known || values[1] - values[0] != values[2] - values[1]) return false;
+  *to = (line){symbol, values[0], values[1] - values[0]};
+  return to->factor != 0;
+}
+
+// Computes the value of a line at a bound of its symbol; `unbounded` if that is unknown or
+// overflows.
+static int64_t evaluate_line(const line *l, int64_t bound, int64_t unbounded) {
+  int64_t value;
+  if (bound == INT64_MIN || bound == INT64_MAX ||
+      __builtin_mul_overflow(l->factor, bound, &value) ||
+      __builtin_add_overflow(value, l->offset, &value))
+    return unbounded;
+  return value;
 }
 
 static bool reject_range(run *r, int64_t i, const char *shown, const char *name, int64_t low,
@@ -94,11 +101,20 @@ static bool reject_range(run *r, int64_t i, const char *shown, const char *name,
   return reject(r, i, why);
 }
 
-// Checks the sizes of an input. The first size that a symbol describes becomes its value.
+static bool reject_size(run *r, int64_t i, const char *shown, int64_t d, int64_t expected) {
+  char why[400];
+  snprintf(why, sizeof why, "%s, where size %" PRId64 " of dimension %" PRId64 " is required",
+           shown, expected, d);
+  return reject(r, i, why);
+}
+
+// Checks the sizes of an input. The first size that determines a symbol sets its value: that of the
+// symbol itself, or of a linear expression that has the size for an integer.
 static bool check_sizes(run *r, int64_t i, const tensor_t *t) {
   const lt_input *c = r->p->checks + i;
   const int64_t *sizes = tensor_sizes(t);
-  char shown[300], why[400];
+  char shown[300], name[40];
+  line l;
   show_sizes(t, shown, sizeof shown);
   if (tensor_dim(t) != c->dim_count) return reject(r, i, shown);
   for (int64_t d = 0; d < c->dim_count; d++) {
@@ -110,17 +126,32 @@ static bool check_sizes(run *r, int64_t i, const tensor_t *t) {
         return reject_range(r, i, shown, r->p->text + symbol[0], symbol[1], symbol[2]);
       r->symbols[dim->code[1]] = sizes[d], r->bound[dim->code[1]] = true;
     } else if (evaluate_dim(r, dim, &expected)) {
-      if (sizes[d] == expected) continue;
-      snprintf(why, sizeof why, "%s, where size %" PRId64 " of dimension %" PRId64 " is required",
-               shown, expected, d);
-      return reject(r, i, why);
-    } else {
-      char name[40];
-      int64_t low, high;
-      bound_dim(r, dim, &low, &high);
+      if (sizes[d] != expected) return reject_size(r, i, shown, d, expected);
+    } else if (find_line(r, dim, &l)) {
+      const int64_t *bounds = r->p->symbols + 3 * l.symbol;
+      const bool rises = l.factor > 0;
+      const int64_t low = evaluate_line(&l, bounds[rises ? 1 : 2], INT64_MIN),
+                    high = evaluate_line(&l, bounds[rises ? 2 : 1], INT64_MAX);
       snprintf(name, sizeof name, "size(%" PRId64 ")", d);
       if (sizes[d] < low || sizes[d] > high) return reject_range(r, i, shown, name, low, high);
+      if ((sizes[d] - l.offset) % l.factor) continue;
+      r->symbols[l.symbol] = (sizes[d] - l.offset) / l.factor, r->bound[l.symbol] = true;
     }
+  }
+  return true;
+}
+
+bool lt_check_expressions(run *r, int64_t i, const tensor_value *v) {
+  const lt_input *c = r->p->checks + i;
+  if (c->constant || v->kind != TENSOR_VALUE_TENSOR) return true;
+  const tensor_t *t = v->as.tensor;
+  for (int64_t d = 0; d < c->dim_count; d++) {
+    int64_t expected;
+    char shown[300];
+    if (c->dims[d].length <= 2 || !evaluate_dim(r, c->dims + d, &expected)) continue;
+    if (tensor_sizes(t)[d] == expected) continue;
+    show_sizes(t, shown, sizeof shown);
+    return reject_size(r, i, shown, d, expected);
   }
   return true;
 }

@@ -564,6 +564,8 @@ tensor_status lt_run_program(lt_program *p, const tensor_program_options *option
       r.values[p->state_values[i]] =
           (tensor_value){.kind = TENSOR_VALUE_TENSOR, .as.tensor = r.state[i]};
   for (int64_t i = 0; fits && i < p->input_count; i++) fits = lt_check_input(&r, i, inputs + i);
+  for (int64_t i = 0; fits && i < p->input_count; i++)
+    fits = lt_check_expressions(&r, i, inputs + i);
   const int64_t *w = fits ? run_block(&r, p->block) : NULL;
   if (w) finish(&r, w, inputs, outputs);
   for (int64_t i = 0; i < p->value_count; i++) lt_release(&r, i);

@@ -42,6 +42,8 @@ void lt_show_shape(const int64_t *sizes, int64_t n, char *to, size_t room);
 // Checks input i, and stores it as a value of the run. The first size that a symbol describes
 // becomes its value.
 bool lt_check_input(run *r, int64_t i, const tensor_value *v);
+// Checks the sizes of an input that are expressions of symbols, which later inputs may have set.
+bool lt_check_expressions(run *r, int64_t i, const tensor_value *v);
 // Compares a result of a custom operator with the dtype and the sizes that the program has for it.
 // Returns what follows the words of the check; NULL with an error of the run if they differ.
 const int64_t *lt_check_result(run *r, const int64_t *w, const char *step);

@@ -144,3 +144,31 @@ def test_guards_of_an_inner_program(guard, bounds):
     inner = torch.export.load(io.BytesIO(w.archive(text))).module()
     program = export(Outer(inner), (torch.ones(5, 3),), dynamic_shapes=(({0: Dim.AUTO},),))
     assert program.range_constraints == {"s0": bounds}
+
+
+@pytest.mark.parametrize("kind", ["exported", "loaded"])
+@pytest.mark.parametrize(
+    ("dims", "held", "broken"),
+    [
+        (((2, 0), (2, 0)), (10, 10), (10, 12)),
+        (((2, 0), (1, 0)), (10, 5), (13, 5)),
+        (((1, 1), (1, 0)), (6, 5), (5, 5)),
+        (((1, 0), (2, 1)), (5, 11), (5, 12)),
+        (((3, -1), (2, 0)), (14, 10), (14, 12)),
+        (((2, 0), (2, 0)), (13, 13), (12, 13)),
+    ],
+)
+def test_linear_sizes_of_several_inputs_must_agree(kind, dims, held, broken):
+    """Whatever the order: a later input can determine the symbol of an expression, and a size for which there is no integer does not."""
+    n = Dim("n", min=2, max=50)
+    shapes = tuple({0: factor * n + offset} for factor, offset in dims)
+    inputs = tuple(torch.ones(4 * factor + offset) for factor, offset in dims)
+    program = export(lambda x, y: (x * 2, y * 3), inputs, dynamic_shapes=shapes)
+    if kind == "loaded":
+        file = io.BytesIO()
+        torch.export.save(program, file)
+        program = torch.export.load(io.BytesIO(file.getvalue()))
+    module = program.module()
+    assert [x.shape[0] for x in module(*map(torch.ones, held))] == list(held)
+    with pytest.raises(RuntimeError, match="of dimension 0 is required"):
+        module(*map(torch.ones, broken))
