@@ -162,3 +162,64 @@ def test_decompositions_in_graphs_of_control_flow():
 def test_writes_in_functions_of_control_flow_raise():
     with pytest.raises(NotImplementedError, match="writes with aten.add_.Tensor to a tensor that it does not create"):
         make_fx(lambda x: torch.cond(x.sum() > 0, lambda x: x.add_(1), lambda x: x + 1, (x,)))(torch.ones(2))
+
+
+class Counting(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.register_buffer("count", torch.zeros(2))
+
+    def forward(self, x):
+        self.count.add_(x)
+        x.mul_(2)
+        return self.count * x
+
+
+@pytest.mark.parametrize("decomposed", [False, True])
+def test_graphs_write_to_buffers_and_inputs(decomposed):
+    program = export(Counting(), (torch.ones(2),))
+    program = program.run_decompositions() if decomposed else program
+    for run in (lambda m: m, lambda m: fx.Interpreter(m).run, fx.symbolic_trace):
+        module, x = program.module(), torch.ones(2)
+        module.count.zero_()
+        assert run(module)(x).tolist() == [2, 2] and x.tolist() == [2, 2]
+        assert module.count.tolist() == [1, 1]
+
+
+def test_interpreters_take_indices_and_control_flow():
+    def function(x, i):
+        return torch.cond(x.sum() > 0, lambda x: x.sin(), lambda x: x.cos(), (x,))[:, i], x[x > 0]
+
+    inputs = torch.ones(2, 3), torch.tensor([0, 2])
+    module = export(function, inputs).module()
+    for graph in (module, make_fx(function)(*inputs)):
+        assert equal(fx.Interpreter(graph).run(*inputs), function(*inputs))
+    assert isinstance(module.true_graph_0, fx.GraphModule)
+    with pytest.raises(AttributeError, match="true_graph_1"):
+        _ = module.true_graph_1
+
+
+def test_symbolic_trace_of_operators_with_several_results():
+    def function(x):
+        values, positions = x.max(0)
+        first, second = x.chunk(2)
+        return values + first, positions, second, torch.var_mean(x, 0)[1]
+
+    module = export(function, (torch.arange(6.0).reshape(2, 3),)).module()
+    traced, x = fx.symbolic_trace(module), torch.tensor([[3.0, 1, 2], [4, 0, 7]])
+    assert equal(traced(x), module(x)) and "getitem" in traced.code
+
+
+def test_tied_parameters_are_one():
+    model = nn.Sequential(nn.Linear(2, 2), nn.Linear(2, 2))
+    model[1].weight = model[0].weight
+    module = export(model, (torch.ones(1, 2),)).module()
+    assert getattr(module, "0").weight is getattr(module, "1").weight
+    assert len(list(module.parameters())) == 3 and len(module.state_dict()) == 4
+
+
+def test_a_damaged_graph_is_an_error():
+    program = export(nn.ReLU(), (torch.ones(2),))
+    program._text["graph_module"]["graph"]["outputs"] = [{"as_tensor": {"name": "nowhere"}}]
+    with pytest.raises(RuntimeError, match="the program is damaged.*nowhere"):
+        _ = program.graph

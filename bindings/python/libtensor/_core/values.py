@@ -105,7 +105,7 @@ def set_value(value: Value, given: Any, kept: list[Any]) -> None:
         set_value(value, str(given), kept)
     elif kind is Generator:
         value.kind, value.content.p = GENERATOR, given._h
-    elif kind is list or kind is tuple:
+    elif isinstance(given, list | tuple):
         _set_list(value, given, kept)
     else:
         raise Unsupported

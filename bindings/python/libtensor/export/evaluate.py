@@ -227,13 +227,21 @@ def call_number(node: Node, function: Callable[..., Any], args: list[Any], kwarg
 
 def store_results(outputs: list[dict[str, Any]], made: Any, values: dict[str, Any]) -> None:
     """Stores the results of a call, of which one is not in a tuple."""
-    for output, value in zip(outputs, [made] if len(outputs) == 1 else made or (), strict=False):
+    items = [made] if len(outputs) == 1 else list_items(made, len(outputs))
+    for output, value in zip(outputs, items, strict=False):
         store_result(output, value, values)
+
+
+def list_items(value: Any, count: int) -> Sequence[Any]:
+    """Returns the items of a tuple, a list or None, or of a Proxy of torch.fx, which cannot be iterated over."""
+    if value is None or isinstance(value, list | tuple):
+        return value or ()
+    return [value[i] for i in range(count)]
 
 
 def store_result(output: dict[str, Any], value: Any, values: dict[str, Any]) -> None:
     items = output.get("as_tensors", output.get("as_optional_tensors"))
-    for x, item in [(output, value)] if items is None else zip(items, value, strict=True):
+    for x, item in [(output, value)] if items is None else zip(items, list_items(value, len(items)), strict=True):
         values |= dict.fromkeys(list_names(x), item)
 
 
@@ -311,7 +319,7 @@ class Evaluator:
                 value = state.get(spec.get("parameter_name") or spec.get("buffer_name") or spec.get("tensor_constant_name"))
             if kind != "constant_input":
                 values |= dict.fromkeys(list_names(spec["arg"]), value)
-        targets = {name: value for name, value in values.items() if isinstance(value, Tensor)}
+        targets = dict(values)
         run = Run()
         try:
             results = run.evaluate(self.graph, values)
@@ -319,7 +327,7 @@ class Evaluator:
             run.leave()
         return self.write_results(results, targets, state)
 
-    def write_results(self, results: Sequence[Any], inputs: dict[str, Tensor], state: dict[str, Tensor]) -> list[Any]:
+    def write_results(self, results: Sequence[Any], inputs: dict[str, Any], state: dict[str, Tensor]) -> list[Any]:
         """Copies the new values of buffers and inputs to their tensors, and returns the outputs."""
         outputs = []
         copy_ = find_operator("torch.ops.aten.copy_.default")

@@ -9,7 +9,7 @@ from typing import Any
 
 import libtensor
 
-from .. import empty
+from .. import empty, ops
 from .._base.dtypes import EXPORTED
 from ..fx._codegen import _PyTreeCodeGen, _PyTreeInfo
 from ..fx.graph import Graph
@@ -33,10 +33,15 @@ class GraphReader:
         self.sizes = {name: symbol.hint for name, symbol in Samples(text).symbols.items()}
 
     def read(
-        self, graph: dict[str, Any], inputs: Iterable[tuple[str, str, str, Any]], outputs: Sequence[Any], root: dict[str, Any]
+        self,
+        graph: dict[str, Any],
+        inputs: Iterable[tuple[str, str, str, Any]],
+        outputs: Sequence[Any],
+        root: dict[str, Any],
+        written: Iterable[tuple[str, Any]] = (),
     ) -> GraphModule:
-        """Returns the module of a graph. `inputs` are the operation, the target, the name and the constant value of each input, and `root`
-        has the attributes of the module by their dotted names."""
+        """Returns the module of a graph. `inputs` are the operation, the target, the name and the constant value of each input, `root` has
+        the attributes of the module by their dotted names, and `written` the names of inputs with the values that are copied to them."""
         made, values = Graph(), {}
         for op, target, name, constant in inputs:
             values[name] = made.create_node(op, target, name=target.replace(".", "_") if op == "get_attr" else None)
@@ -46,6 +51,8 @@ class GraphReader:
                 values[name].meta["val"] = constant
         for node in graph["nodes"]:
             self.read_node(made, graph, node, values, root)
+        for name, value in written:
+            made.call_function(ops.aten.copy_.default, (values[name], read_argument(value, values)))
         made.output(tuple(read_argument(x, values) for x in outputs))
         return GraphModule(root, made)
 
@@ -122,17 +129,33 @@ def list_inputs(specs: list[dict[str, Any]], is_lifted: bool) -> list[tuple[str,
     return made
 
 
+def list_written(inputs: list[tuple[str, str, str, Any]], outputs: list[tuple[Any, dict[str, Any]]]) -> list[tuple[str, Any]]:
+    """Returns the names of the inputs that a program writes to, and the outputs that are their new values."""
+    names = {target: name for _, target, name, _ in inputs}
+    found = []
+    for value, union in outputs:
+        ((kind, spec),) = union.items()
+        if kind.endswith("_mutation"):
+            found.append((names[spec.get("buffer_name") or spec.get("parameter_name") or spec["user_input_name"]], value))
+    return found
+
+
 def build_graph_module(text: dict[str, Any], state: dict[str, Any] | None = None, info: _PyTreeInfo | None = None) -> GraphModule:
     """Returns the graph of a program with the JSON `text`. Parameters, buffers and constants are inputs before those of the program;
     attributes with a `state`, which has them by name, and then the module is called as `info` describes.
 
-    Raises NotImplementedError for functions that Python lacks."""
+    Raises NotImplementedError for functions that Python lacks, and RuntimeError for a damaged program."""
     module = text["graph_module"]
     outputs, signature = list(module["graph"]["outputs"]), module["signature"]
+    inputs, written = list_inputs(signature["input_specs"], state is None), []
     if state is not None:
-        outputs = [x for x, union in zip(outputs, signature["output_specs"], strict=True) if "user_output" in union]
-    inputs = list_inputs(signature["input_specs"], state is None)
-    made = GraphReader(text).read(module["graph"], inputs, outputs, dict(state or {}))
+        pairs = list(zip(outputs, signature["output_specs"], strict=True))
+        outputs = [x for x, union in pairs if "user_output" in union]
+        written = list_written(inputs, pairs)
+    try:
+        made = GraphReader(text).read(module["graph"], inputs, outputs, dict(state or {}), written)
+    except (KeyError, ValueError, TypeError, IndexError, AttributeError) as error:
+        raise RuntimeError(f"graph: the program is damaged: {type(error).__name__}: {error}") from error
     if info is not None:
         made.graph.set_codegen(_PyTreeCodeGen(info))
         made.recompile()

@@ -239,9 +239,18 @@ class ExportedModule(Module):
             self.__dict__["graph_module"] = build_graph_module(program.text, state, info)
         return self.__dict__["graph_module"]
 
+    def __getattr__(self, name: str) -> Any:
+        try:
+            return super().__getattr__(name)
+        except AttributeError:
+            if "_graph_" in name and name in (graphs := self._graph_module._modules):  # of control flow, which `graph` refers to
+                return graphs[name]
+            raise
+
     @property
     def graph(self) -> Any:
-        """The operators as a torch.fx.Graph, in which the state are attributes. Changes of it do not change the program."""
+        """The operators as a torch.fx.Graph, in which the state are attributes. It does not check inputs, and changes of it do not change
+        the program."""
         return self._graph_module.graph
 
     @property
@@ -434,7 +443,12 @@ class ExportedProgram:
         """The parameters, buffers and constants, in the order of the program's state."""
         state = self._program.state
         tensors = [self._program.tensor(i) for i in range(len(state))]
-        return [Parameter(t, x.requires_grad) if x.role == "parameter" else t for t, x in zip(tensors, state, strict=True)]
+        made = [Parameter(t, x.requires_grad) if x.role == "parameter" else t for t, x in zip(tensors, state, strict=True)]
+        known: dict[Any, Tensor] = {}  # parameters with the same memory are one parameter
+        for i, (t, x) in enumerate(zip(tensors, state, strict=True)):
+            if x.role == "parameter" and t.numel():
+                made[i] = known.setdefault((t.data_ptr(), t.shape, t.stride(), t.dtype, x.requires_grad), made[i])
+        return made
 
     @property
     def state_dict(self) -> dict[str, Tensor]:

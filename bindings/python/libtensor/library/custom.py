@@ -86,7 +86,7 @@ class CustomOpDef:
         register_autocast(self, device_type, cast_inputs)
 
     def register_torch_dispatch(self, torch_dispatch_class: Any, fn: Fn | None = None, /) -> Fn:
-        """Accepted without effect: there is no __torch_dispatch__."""
+        """Registers what a TorchDispatchMode, or a subclass of Tensor with __torch_dispatch__, does with the operator."""
         return register_torch_dispatch(self, torch_dispatch_class, fn)
 
     @contextlib.contextmanager
@@ -280,9 +280,15 @@ def register_autocast(op: Any, device_type: str, cast_inputs: _dtype, /, *, lib:
 
 
 def register_torch_dispatch(op: Any, torch_dispatch_class: Any, func: Fn | None = None, /, *, lib: Library | None = None) -> Fn:
-    """Accepted without effect: there is no __torch_dispatch__. Raises RuntimeError if there is no such operator."""
-    _operators.find_registrable(op)
-    return _decorates(func, lambda fn: None)
+    """Registers a function that modes of the class TorchDispatchMode, or calls with instances of a subclass of Tensor, call instead of its
+    __torch_dispatch__: func(mode, op, types, args, kwargs), or with the class as first argument. Raises RuntimeError if there is no such
+    operator."""
+    found = _operators.find_registrable(op)
+
+    def register(fn: Fn) -> None:
+        found.dispatch_rules[torch_dispatch_class] = fn
+
+    return _decorates(func, register)
 
 
 def fallthrough_kernel() -> None:

@@ -269,6 +269,7 @@ class OpOverload:
         self.casts: dict[str, _dtype] = {}
         self.disabled: set[str] = set()
         self.is_alias_checked = is_alias_checked
+        self.dispatch_rules: dict[Any, Callable[..., Any]] = {}  # by the classes of modes and of subclasses of Tensor
         self.definition: int | None = None  # in the library's table
         self.overloadpacket: Any = None
         self.is_fixed = False  # registrations are ignored: the operator is libtensor's, in place of a package's

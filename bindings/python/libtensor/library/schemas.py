@@ -13,6 +13,7 @@ from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
 from .._base.device import device as _device
+from .._base.dtypes import BY_NAME
 from .._base.dtypes import dtype as _dtype
 from .._core.tensor import Tensor
 from .schema_types import AliasInfo, SchemaType
@@ -70,6 +71,8 @@ class Argument:
         size = re.search(r"\[(\d+)\]\??$", kind)
         self.N = int(size[1]) if size else None
         value = _parse_default(default)
+        if kind.startswith("ScalarType"):
+            value = BY_NAME.get(value, value)
         self.default_value = [value] * self.N if self.N and value is not None and not isinstance(value, list) else value
 
     def __str__(self) -> str:
@@ -443,6 +446,8 @@ def infer_schema(
             if p.default is not None and not isinstance(p.default, int | float | bool | str | _dtype | _device):
                 fail(f"Parameter {name} has an unsupported default value type {type(p.default)}.")
             text = str(p.default).removeprefix("torch.") if isinstance(p.default, _dtype) else p.default
+            if isinstance(text, str) and ('"' in text or "\\" in text):
+                fail(f"Parameter {name} has a default value with a quote or a backslash, which schemas cannot have.")
             default = "=" + (f'"{text}"' if isinstance(p.default, str | _device) else str(text))
         items.append(f"{kind} {name}{default}")
     unknown = set() if everything else written - set(signature.parameters)

@@ -51,7 +51,8 @@ class TorchDispatchMode(overrides.Mode):
 
         def emit(op: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
             kinds = tuple(dict.fromkeys(type(v) for v in list_values(args, kwargs) if isinstance(v, Tensor)))
-            return self.__torch_dispatch__(op, kinds, args, kwargs)
+            rule = getattr(op, "dispatch_rules", {}).get(type(self))
+            return self.__torch_dispatch__(op, kinds, args, kwargs) if rule is None else rule(self, op, kinds, args, kwargs)
 
         return lower(func, args, kwargs, emit, lambda: set_modes((*_state.modes, self)))
 
@@ -67,8 +68,9 @@ def _dispatch_subclass(cls: Any, function: Any, args: tuple[Any, ...], kwargs: d
 
     def emit(op: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         kinds = tuple(dict.fromkeys(type(v) for v in list_values(args, kwargs) if isinstance(v, Tensor)))
+        rule = getattr(op, "dispatch_rules", {}).get(cls)
         with enabled():
-            return cls.__torch_dispatch__(op, kinds, args, kwargs)
+            return cls.__torch_dispatch__(op, kinds, args, kwargs) if rule is None else rule(cls, op, kinds, args, kwargs)
 
     if name in ("item", "__bool__", "__int__", "__float__", "__index__"):
         value = emit(ops.aten._local_scalar_dense.default, (args[0],), {})
