@@ -13,7 +13,7 @@ from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
 from .._base.device import device as _device
-from .._base.dtypes import BY_NAME
+from .._base.dtypes import EXPORTED
 from .._base.dtypes import dtype as _dtype
 from .._core.tensor import Tensor
 from .schema_types import AliasInfo, SchemaType
@@ -59,6 +59,7 @@ KINDS: dict[str, tuple[type, ...]] = {
 }
 KINDS |= {"ScalarType": (_dtype, int), "Device": (_device, str), "Scalar": (int, float, bool, complex)}
 LITERALS = frozenset(("int", "SymInt", "float", "bool", "Scalar", "str"))  # the types whose defaults are numbers or strings in quotes
+DTYPES = {str(d).removeprefix("torch."): d for d in EXPORTED.values()}
 NUMBERS: dict[str, type] = {"int": int, "SymInt": int, "float": float, "bool": bool}
 
 
@@ -72,7 +73,7 @@ class Argument:
         self.N = int(size[1]) if size else None
         value = _parse_default(default)
         if kind.startswith("ScalarType"):
-            value = BY_NAME.get(value, value)
+            value = DTYPES.get(value, value)
         self.default_value = [value] * self.N if self.N and value is not None and not isinstance(value, list) else value
 
     def __str__(self) -> str:
