@@ -64,7 +64,7 @@ def overloads(header):
             space = "tensor" if opened[1] == "tensor" else f"tensor::{opened[1]}"
         elif line.startswith("}  // namespace"):
             space = "tensor"
-        elif defined := re.fullmatch(r"inline [^=]*?(\w+)\((.*)\) \{", line):
+        elif defined := re.fullmatch(r"inline [^=]*?(\w+)\((.*?)\) \{(?: .*\})?", line):
             if not re.search(r"\boperator\b|Methods<", line):
                 found[f"{space}::{defined[1]}"].append([parameter(p) for p in split(defined[2])])
     return {name: forms for name, forms in found.items() if len(forms) > 1}
