@@ -223,3 +223,11 @@ def test_a_damaged_graph_is_an_error():
     program._text["graph_module"]["graph"]["outputs"] = [{"as_tensor": {"name": "nowhere"}}]
     with pytest.raises(RuntimeError, match="the program is damaged.*nowhere"):
         _ = program.graph
+
+
+@pytest.mark.parametrize("target", ["torch.load", "_operator.attrgetter", "math.__class__", "builtins.eval", "nowhere.__class__"])
+def test_graphs_call_no_other_functions_than_runs(target):
+    program = export(nn.ReLU(), (torch.ones(2),))
+    program._text["graph_module"]["graph"]["nodes"][0]["target"] = target
+    with pytest.raises(NotImplementedError, match="has no function in Python"):
+        _ = program.graph

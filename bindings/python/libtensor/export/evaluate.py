@@ -20,7 +20,7 @@ from .arguments import Node, find_operator, list_names, list_results, read_argum
 from .auto_functionalized import call_functionalized
 from .expressions import fits
 from .guards import is_collecting
-from .higher_order import CONTROL_FLOW
+from .higher_order import CONTROL_FLOW, HIGHER
 from .input_checks import compare_sizes
 from .normalize import normalize
 from .size_numbers import plain
@@ -29,7 +29,6 @@ from .writer import write_archive
 __all__ = ["Evaluator"]
 
 _state: Any = overrides.state
-HIGHER = "torch.ops.higher_order."
 VMAP = "torch._functorch.predispatch."
 
 

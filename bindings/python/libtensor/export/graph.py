@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import builtins
 import math
 import operator
 from collections.abc import Callable, Iterable, Sequence
@@ -16,14 +17,14 @@ from ..fx.graph import Graph
 from ..fx.graph_module import GraphModule
 from ..fx.node import Node
 from .arguments import find_operator, list_names, read_argument
+from .evaluate import NUMBERS
 from .expressions import evaluate
-from .higher_order import HIGHER_ORDER
+from .higher_order import HIGHER, HIGHER_ORDER
 from .samples import Samples
 
 __all__ = ["build_graph_module"]
 
-HIGHER = "torch.ops.higher_order."
-MODULES = {"_operator": operator, "math": math, "torch": libtensor, "builtins": __builtins__}
+MODULES = {"_operator": operator, "math": math, "torch": libtensor, "builtins": builtins}
 
 
 class GraphReader:
@@ -109,7 +110,7 @@ def find_target(target: str) -> Callable[..., Any]:
     found = HIGHER_ORDER.get(target.removeprefix(HIGHER)) if target.startswith(HIGHER) else find_operator(target)
     if found is None:
         module, _, name = target.rpartition(".")
-        found = getattr(MODULES.get(module), name, None)
+        found = getattr(MODULES.get(module), name, None) if name in NUMBERS else None
     if found is None:
         raise NotImplementedError(f"the graph calls {target}, which has no function in Python")
     made: Callable[..., Any] = found

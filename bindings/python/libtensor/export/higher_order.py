@@ -10,7 +10,9 @@ from .. import autocast, get_autocast_dtype, is_autocast_cache_enabled, ops, set
 from .._gen import gen_functions as _f
 from .._higher_order_ops import cond, map, scan, while_loop
 
-__all__ = ["CONTROL_FLOW", "HIGHER_ORDER", "HigherOrderOperator"]
+__all__ = ["CONTROL_FLOW", "HIGHER", "HIGHER_ORDER", "HigherOrderOperator"]
+
+HIGHER = "torch.ops.higher_order."  # the beginning of the targets of nodes
 
 
 class HigherOrderOperator:
