@@ -27,7 +27,7 @@ REASONS = {
     **dict.fromkeys(
         ("floor_divide", "heaviside", "unique", "unique_consecutive", "scatter", "histogram", "histogramdd", "bincount"), "not implemented"
     ),
-    **dict.fromkeys(("resize_", "resize_as_", "set_"), "gives a tensor another geometry, which is rejected"),
+    **dict.fromkeys(("resize_", "resize_as_", "set_"), "changes the geometry of a tensor, which is rejected"),
     **dict.fromkeys(("empty_like", "new_empty", "new_empty_strided"), "leaves elements as they lie in memory"),
     **dict.fromkeys(("linspace", "logspace"), "a factory: its results depend on no tensor, though numbers may come as tensors"),
     **dict.fromkeys(("igamma", "igammac", "zeta"), "one of the two derivatives is not implemented; bindings/python/tests/test_autograd.py"),

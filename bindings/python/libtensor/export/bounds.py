@@ -6,7 +6,7 @@ from .._dynamo.exc import UserError
 from .dims import Symbol
 from .size_numbers import Guard
 
-__all__ = ["BoundsError", "raise_bounds"]
+__all__ = ["SCANNED", "BoundsError", "raise_bounds"]
 
 SCANNED = 4096  # sizes up to which each one is tried
 
@@ -19,8 +19,7 @@ class BoundsError(UserError):
         bounds = [f"min={least}"] * (least > symbol.least) + [f"max={most}"] * (most is not None)
         super().__init__(
             f"export: Constraints violated ({symbol.label})! Not all values of {symbol.label} in the specified range satisfy the generated "
-            "guard "
-            f"{guard.text} ({guard.where}): the function raises {type(error).__name__} for {symbol.label} = {size}: {error}. "
+            f"guard {guard.text} ({guard.where}): the function raises {type(error).__name__} for {symbol.label} = {size}: {error}. "
             f"Suggested fixes: {symbol.label} = Dim({symbol.label!r}, {', '.join(bounds)})"
         )
 

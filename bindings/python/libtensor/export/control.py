@@ -88,9 +88,8 @@ class ControlTracer(OperatorTracer):
         self.outer, self.where = outer, where
         self.path = path  # the names of the graphs in which this one is, and its own
         self.lifted: dict[int, Tensor] = {}  # the tensors of the outer graph that this one has as inputs besides its operands
-        self.hidden: dict[
-            int, tuple[Tensor, str]
-        ] = {}  # the tensors that functions of control flow have created, which no other graph can use
+        # The tensors that functions of control flow have created, which no other graph can use.
+        self.hidden: dict[int, tuple[Tensor, str]] = {}
         self.counts: dict[str, int] = {}  # the graphs of each name
 
     def __torch_dispatch__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
@@ -215,9 +214,7 @@ class ControlTracer(OperatorTracer):
         names = [f"{self.find(x).name}_slice" for x in xs] + [self.find(x).name for x in rest]
         body = self.trace("body", "the function of map", lambda: f(spec.unflatten(slices), *args), [*slices, *rest], names)
         check_tensors("map: the results of the function", body.flat)
-        node = self.add_node(
-            CONTROL_FLOW["map_impl"], [body], lambda graphs, lifted: (*graphs, map_nodes(self, xs), [*map_nodes(self, rest), *lifted])
-        )
+        node = self.add_node(MAP, [body], lambda graphs, lifted: (*graphs, map_nodes(self, xs), [*map_nodes(self, rest), *lifted]))
         values = repeat(body.tensors, xs[0]) or pytree.tree_leaves(map(lambda leaves: f(spec.unflatten(leaves), *args), xs))
         self.finish_node(node, [body], values)
         return pytree.tree_unflatten(values, body.spec)

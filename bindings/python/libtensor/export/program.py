@@ -378,7 +378,7 @@ def select_leaves(value: Any, expected: _pytree.TreeSpec) -> list[Any]:
         return [value]
     is_dict = expected.type in (dict, OrderedDict)
     if not is_dict and expected.type not in (list, tuple):
-        raise TypeError(f"a {type(value).__name__} cannot stand for an argument with the structure {expected}")
+        raise TypeError(f"a {type(value).__name__} cannot represent an argument with the structure {expected}")
     keys = expected.context if is_dict else range(expected.num_children)
     return [leaf for key, child in zip(keys, expected.children_specs, strict=True) for leaf in select_leaves(value[key], child)]
 

@@ -16,7 +16,7 @@ from .._dynamo.exc import UserError
 from ..fx.node import Node
 from ..library.aten import AtenOverload
 from ..library.operators import OpOverload
-from .bounds import raise_bounds
+from .bounds import SCANNED, raise_bounds
 from .dims import Size, Symbol
 from .guards import Expressions, Guards, find_expressions, record_guards
 from .recording import Recording
@@ -29,7 +29,6 @@ __all__ += ["check_recorded_guards", "check_sizes", "find_difference", "list_nea
 
 FAR = (4096, 512, 96)  # sizes that are tried where no bound forbids them
 NEAR = 24  # the number of thresholds of a function near which sizes are tried
-SCANNED = 4096  # sizes up to which all are looked at for another result of a comparison
 GRID = (2, 3, 4, 5, 6, 7, 8, 9, 10, 12, 15, 16, 17, 24, 31, 32, 33, 48, 63, 64, 65, 96, 127, 128, 129, 256, 512, 1024, 4096)
 POWERS = (4, 8, 16, 32, 64, 128, 256, 512, 1024)
 UNKNOWN = "a constant tensor whose elements are not known"

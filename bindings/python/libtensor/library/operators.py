@@ -614,7 +614,7 @@ def find(op: Any) -> OpOverload:
 
 def find_registrable(op: Any) -> OpOverload:
     """The operator to register a kernel or a rule for: `find`, or an unused one for operators that ignore registrations. Raises
-    RuntimeError where there is none."""
+    RuntimeError if there is none."""
     is_ignored = isinstance(op, MissingOperator)
     if isinstance(op, str):
         namespace, _, name = op.partition("::")
